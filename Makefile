@@ -1,0 +1,25 @@
+# Everything from python3, pip and make. `make` lists the targets.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check format test test-fast demo bench-core house lock docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.ready ## create .venv with the locked dependencies
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/uv || $(BIN)/pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: ## write requirements.lock anew from pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove what setup and the tools made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -1,0 +1,1 @@
+"""YAML or JSON text to a document and its core graph; every problem with line and path."""

@@ -1,0 +1,1 @@
+"""Make commands real. Every engine passes the same conformance suite."""

@@ -1,0 +1,1 @@
+"""Runs in this process: driver, performer and a journal that is a port."""

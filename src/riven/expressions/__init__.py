@@ -1,0 +1,1 @@
+"""Parses and evaluates CEL templates; bounded; the only importer of the CEL library."""

@@ -1,0 +1,1 @@
+"""The node types that come with riven, one module each; none knows another."""

@@ -1,0 +1,1 @@
+"""Everything persisted or sent between processes: plain dataclasses, additive change only."""

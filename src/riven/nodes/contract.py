@@ -3,12 +3,14 @@
 retries, recording) is derived from what the class declares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from riven.core.errors import ErrorClass, RivenError
 from riven.core.graph import SUCCESS, NodeKind
@@ -44,6 +46,40 @@ class NodeError(RivenError):
         self.retry_after = retry_after
         """Seconds that the other side asked us to wait."""
         super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A bare CEL condition in a configuration, such as `if`. Call it for its truth: it is evaluated then, not before.
+
+    A document holds text or a boolean; `effects` binds it to the values of the attempt.
+    """
+
+    source: str
+    evaluate: Callable[[], bool] | None = None
+
+    def __call__(self) -> bool:
+        if self.evaluate is None:
+            raise NodeError(ErrorClass.INTERNAL_ERROR, f"the condition {self.source!r} was not bound")
+        return self.evaluate()
+
+    @classmethod
+    def _accept(cls, value: object) -> "Predicate":
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, bool):
+            return cls("true" if value else "false")
+        if isinstance(value, str):
+            return cls(value)
+        raise ValueError("write a CEL expression as text, or true or false")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(cls._accept)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"type": ["string", "boolean"], "format": "cel"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +162,7 @@ class NodeType(Generic[ConfigT]):
     default_timeout: ClassVar[float | None] = None
     """Seconds for one attempt; None: the installation's NODE_TIMEOUT."""
     expression_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields of `with` that hold bare CEL; resolved with the roots of the node, arriving as their value.
-
-    Dotted, with `[]` for every element of a list: `if`, `cases[].if`.
-    """
+    """Fields of `with` that hold bare CEL and arrive as `Predicate`: `if`, or `cases[].if` for every element."""
     static_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that must be written out: the graph is built from them before anything runs, so no templates."""
 

@@ -76,6 +76,18 @@ NO_RETRY = RetryPolicy(max_attempts=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryOverride:
+    """What a node says of its own about retrying; None: as the execution's defaults have it."""
+
+    max_attempts: int | None = None
+    initial_interval: int | None = None
+    multiplier: float | None = None
+    max_interval: int | None = None
+    jitter: float | None = None
+    max_duration: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """One step. Durations in milliseconds."""
 
@@ -85,7 +97,7 @@ class Node:
     labels: tuple[str, ...] = (SUCCESS,)
     join: Join = Join()
     pure: bool = False
-    retry: RetryPolicy | None = None
+    retry: RetryOverride | None = None
     """None: the defaults that the execution was started with; a pure node is never retried."""
     timeout: int | None = None
     """Of one attempt; on a container, of the whole. None: the default of the node's type."""

@@ -1,11 +1,12 @@
-"""What a node type is. An author writes one class and one entry point; everything else (forms, schema, validation,
+"""What a node type is.
 
-retries, recording) is derived from what the class declares.
+An author writes one class and one entry point; everything else (forms, schema, validation, retries, recording) is
+derived from what the class declares.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
@@ -22,11 +23,18 @@ class Config(BaseModel):
     """Configuration of a node type: the `with` of a document. Fields are camelCase outside, unknown ones refused."""
 
     model_config = ConfigDict(
-        extra="forbid", alias_generator=to_camel, populate_by_name=False, frozen=True, strict=False, allow_inf_nan=False
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=False,
+        frozen=True,
+        strict=False,
+        allow_inf_nan=False,
     )
 
 
 ConfigT = TypeVar("ConfigT", bound=BaseModel)
+ConfigClass: TypeAlias = type[ConfigT]
+"""Spelled out here, because inside `NodeType` the name `type` is the node's."""
 
 
 class NodeError(RivenError):
@@ -78,7 +86,9 @@ class Predicate:
         return core_schema.no_info_plain_validator_function(cls._accept)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
         return {"type": ["string", "boolean"], "format": "cel"}
 
 
@@ -153,7 +163,7 @@ class NodeType(Generic[ConfigT]):
     category: ClassVar[str] = "Other"
     icon: ClassVar[str] = "box"
     kind: ClassVar[NodeKind] = NodeKind.ACTION
-    config: type[ConfigT]
+    config: ConfigClass[ConfigT]
     output: ClassVar[Mapping[str, Json]] = {}
     """JSON Schema of the output; empty: anything."""
     outcomes: ClassVar[tuple[str, ...]] = (SUCCESS,)
@@ -166,7 +176,7 @@ class NodeType(Generic[ConfigT]):
     static_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that must be written out: the graph is built from them before anything runs, so no templates."""
 
-    def labels(self, config: Mapping[str, Json]) -> tuple[str, ...]:
+    def labels(self, config: Mapping[str, Json]) -> tuple[str, ...]:  # noqa: ARG002 - for those that override it
         """The outcome labels with this (unresolved) configuration; `switch` has its case names."""
         return self.outcomes
 

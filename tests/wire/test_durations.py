@@ -1,10 +1,10 @@
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from riven.wire.document import Json
 from riven.wire.durations import MAX_MILLISECONDS, duration_text, parse_duration
 
 
@@ -61,7 +61,7 @@ def test_every_way_to_write_a_duration_is_read(written: str | float, millisecond
         "\x00",
     ],
 )
-def test_what_is_no_duration_is_refused_with_examples(written: Any) -> None:
+def test_what_is_no_duration_is_refused_with_examples(written: Json) -> None:
     with pytest.raises(ValueError, match=r"no duration; write for example 500ms, 20s"):
         parse_duration(written)
 

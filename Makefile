@@ -18,8 +18,38 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-lock: ## write requirements.lock anew from pyproject.toml
+check: setup ## lint, format, types, import contracts, spelling, generated pages
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/typos
+	$(BIN)/python tools/docs.py --check
+
+format: setup ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+test: setup ## every test
+	$(BIN)/pytest
+
+test-fast: setup ## the tests that take no seconds of their own
+	$(BIN)/pytest -m "not slow"
+
+demo: setup ## run one example workflow in memory, no network
+	$(BIN)/riven run examples/parallel-branches.yaml
+
+bench-core: setup ## measure coordinator, validation, run and start-up, with goals
+	$(BIN)/python bench/bench_core.py
+
+docs: setup ## write the generated parts of the documentation anew
+	$(BIN)/python tools/docs.py
+
+house: setup ## print the figures of the house: sizes, cycles, who imports whom
+	@$(BIN)/python tools/house.py src/riven
+
+lock: setup ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove what setup and the tools made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

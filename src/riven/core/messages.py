@@ -148,6 +148,8 @@ class StartNode:
     step: Step = Step.RUN
     timeout: int | None = None
     """Milliseconds for this attempt; None: the default of the node's type."""
+    limit: int | None = None
+    """Milliseconds that `retry.maxDuration` leaves to this attempt; the shorter of both counts."""
 
 
 @dataclass(frozen=True, slots=True)

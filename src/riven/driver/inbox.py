@@ -1,0 +1,31 @@
+"""The one place where events of a run arrive, in the order in which they were posted."""
+
+import asyncio
+
+from riven.core.messages import Event
+
+
+class Inbox:
+    """A queue for one reader, all of it inside one event loop."""
+
+    __slots__ = ("_events", "_reader")
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._reader: asyncio.Future[None] | None = None
+
+    def post(self, event: Event) -> None:
+        self._events.append(event)
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def drain(self) -> list[Event]:
+        """Everything that is there, at least one event."""
+        if not self._events:
+            self._reader = asyncio.get_running_loop().create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        events, self._events = self._events, []
+        return events

@@ -1,0 +1,22 @@
+"""Coroutine tests run in an event loop of their own, and leave nothing running in it."""
+
+import asyncio
+import inspect
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    test = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+
+    async def alone() -> None:
+        await test(**{name: pyfuncitem.funcargs[name] for name in names})
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not left, f"the test left tasks behind: {left}"
+
+    asyncio.run(alone())
+    return True

@@ -37,3 +37,31 @@ def char_cells(char: str) -> int:
 
 def text_cells(text: str) -> int:
     return len(text) if text.isascii() else sum(char_cells(char) for char in text)
+
+
+def printable(text: str) -> str:
+    """Text of a document or a server as a terminal may show it: no control character acts, lines stay one line."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _ESCAPES.get(char, _escape(char)) for char in text)
+
+
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\u3000": "\u3000", "\u00a0": "\u00a0"}
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def clipped(text: str, cells: int) -> str:
+    """At most so many cells, with an ellipsis where something was left out."""
+    if len(text) <= cells and text_cells(text) <= cells:
+        return text
+    kept, used = [], 1
+    for char in text:
+        used += char_cells(char)
+        if used > cells:
+            break
+        kept.append(char)
+    return "".join(kept) + "…" if cells > 0 else ""

@@ -19,12 +19,17 @@ from riven.core.ids import ExecutionId, NodePath
 from riven.wire.document import Json
 
 
+def _field_title(name: str, _: object) -> str:
+    return name.strip("_").replace("_", " ").capitalize()
+
+
 class Config(BaseModel):
     """Configuration of a node type: the `with` of a document. Fields are camelCase outside, unknown ones refused."""
 
     model_config = ConfigDict(
         extra="forbid",
         alias_generator=to_camel,
+        field_title_generator=_field_title,
         populate_by_name=False,
         frozen=True,
         strict=False,
@@ -106,7 +111,7 @@ class Waiting:
 
     due: int | None = None
     signal: str | None = None
-    """The name of the message that it waits for; None for a plain wait."""
+    """The name of the message that a `signal` waits for; None for a wait, and for an approval: its path names it."""
     output: Json = None
     """The node's output if nothing but time ends it."""
 
@@ -115,6 +120,10 @@ class Clock(Protocol):
     """Milliseconds since the epoch; `main` and `cli` inject the real one."""
 
     def now(self) -> int: ...
+
+
+def _as_it_is(value: Json) -> Json:
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +138,8 @@ class NodeContext:
     """The same for every attempt of this path, also after a crash."""
     services: Mapping[type[Any], Any] = field(default_factory=dict)
     """Shared tools by class, such as the HTTP client; see `service`."""
+    redact: Callable[[Json], Json] = _as_it_is
+    """Hides the secrets of this attempt. For what leaves by another door than output and error, such as a log."""
 
     def heartbeat(self) -> None:
         """Say that a long attempt is alive. Engines that watch attempts override what it does."""

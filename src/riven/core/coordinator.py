@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, assert_never
 
 from riven.core.errors import ErrorClass, IllegalTransitionError, StuckExecutionError
-from riven.core.graph import SKIPPED, SUCCESS, Graph, NodeKind, OnFailure, OnItemFailure, RetryPolicy
+from riven.core.graph import SKIPPED, SUCCESS, Graph, Node, NodeKind, OnFailure, OnItemFailure, RetryPolicy
 from riven.core.ids import ROOT_PATH, NodeKey, NodePath, TimerId, node_path, scope_path
 from riven.core.joins import End, Tally, decide, resolve_edge, runs_early
 from riven.core.messages import (
@@ -58,6 +58,7 @@ from riven.core.states import (
 )
 
 DEADLINE = TimerId("deadline")
+_RUN = Step.RUN
 
 
 class Coordinator:
@@ -159,9 +160,10 @@ class Coordinator:
         nodes, queue = scope.plan.nodes, scope.queue
         started = [self._start(scope, nodes[key]) for key in early]
         while ready := queue.get_ready_nodes():
+            tallies = scope.tallies
             for key in ready:
                 node_plan = nodes[key]
-                tally = scope.tallies.pop(key, None)
+                tally = tallies.pop(key, None) if tallies else None
                 reason = None if tally is None else decide(node_plan.node.join, node_plan.incoming, tally)
                 if reason is None:
                     started.append(self._start(scope, node_plan))
@@ -282,21 +284,26 @@ class Coordinator:
     def _start(self, scope: ScopeRun, node_plan: NodePlan) -> NodePath:
         node = node_plan.node
         path = NodePath(scope.prefix + node.key)
-        assert self._now is not None  # noqa: S101  # receive() has seen to it
-        if node.kind is NodeKind.ACTION:
-            run = NodeRun(scope, node_plan, path, self._now, Step.RUN)
-            self._ask(StartNode(path, 1, Step.RUN, node.timeout, self._limit(run)))
-        else:
-            run = NodeRun(scope, node_plan, path, self._now, Step.EXPAND)
-            timeout = node.timeout
-            if node.body is not None and node.body.timeout is not None:
-                timeout = node.body.timeout if timeout is None else min(timeout, node.body.timeout)
-            if timeout is not None:
-                self._start_timer(_timer("limit", path), self._now + timeout)
-            self._ask(StartNode(path, 1, Step.EXPAND))
+        run = NodeRun(scope, node_plan, path, self._now or 0)
         scope.active[node.key] = run
         self._active[path] = run
+        if node_plan.first is None:
+            self._start_expansion(run, node)
+        elif scope is self._root and self._retry.max_duration is None and node.retry is None:
+            run.asked = _RUN
+            self._ask(node_plan.first)
+        else:
+            run.asked = _RUN
+            self._ask(StartNode(path, 1, _RUN, node.timeout, self._limit(run)))
         return path
+
+    def _start_expansion(self, run: NodeRun, node: Node) -> None:
+        timeout = node.timeout
+        if node.body is not None and node.body.timeout is not None:
+            timeout = node.body.timeout if timeout is None else min(timeout, node.body.timeout)
+        if timeout is not None:
+            self._start_timer(_timer("limit", run.path), run.since + timeout)
+        self._ask_run(run, Step.EXPAND)
 
     def _limit(self, run: NodeRun) -> int | None:
         """What is left of the time that all attempts together may take."""
@@ -308,8 +315,7 @@ class Coordinator:
         )
         if whole is None or run.plan.node.pure:
             return None
-        assert self._now is not None  # noqa: S101
-        return max(1, whole - (self._now - run.since))
+        return max(1, whole - ((self._now or 0) - run.since))
 
     def _ask(self, command: StartNode) -> None:
         if self.paused:
@@ -423,7 +429,7 @@ class Coordinator:
             return
         self._now = event.at
         step, run.asked = run.asked, None
-        if step is Step.RUN and event.outcome != SKIPPED:
+        if step is _RUN and event.outcome != SKIPPED:
             self.state = apply(self.state, event)
             self._succeeded(run, event.outcome)
         elif run.verdict is not None:
@@ -621,9 +627,8 @@ class Coordinator:
 
     def _delay_iteration(self, run: NodeRun) -> None:
         if run.plan.node.delay > 0:
-            assert self._now is not None  # noqa: S101
             run.timer = _timer("delay", run.path)
-            self._start_timer(run.timer, self._now + run.plan.node.delay)
+            self._start_timer(run.timer, (self._now or 0) + run.plan.node.delay)
         else:
             self._next_iteration(run)
 

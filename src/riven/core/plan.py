@@ -1,7 +1,8 @@
 """What is worth knowing of a graph before it runs: worked out once, shared by all scopes and runs of it."""
 
-from riven.core.graph import ALWAYS, DONE, FAILURE, Graph, JoinRule
-from riven.core.ids import NodeKey
+from riven.core.graph import ALWAYS, DONE, FAILURE, Graph, JoinRule, NodeKind
+from riven.core.ids import NodeKey, NodePath
+from riven.core.messages import StartNode, Step
 from riven.core.ready import ReadyQueue, Topology
 from riven.core.scopes import NodePlan, ScopePlan
 
@@ -24,11 +25,14 @@ def plan(graph: Graph) -> ScopePlan:
         edges = outgoing[node.key]
         nodes[node.key] = NodePlan(
             node=node,
-            incoming=topology.in_degree[node.key],
+            incoming=topology.in_degree[topology.position[node.key]],
             outgoing=tuple(edges),
             plain=not any(outcome is not None or target in early for target, outcome in edges),
             handled=node.continue_on_error or any(outcome in _HANDLERS for _, outcome in edges),
             early=node.key in early,
+            first=StartNode(NodePath(node.key), 1, Step.RUN, node.timeout)
+            if node.kind is NodeKind.ACTION
+            else None,
         )
         if node.body is not None:
             bodies[node.key] = plan(node.body)

@@ -4,7 +4,7 @@ A node is *ready* when its in-degree, the number of edges whose source is not te
 given out once, all at once, in the order in which they became ready (document order among those of one moment).
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Generic, Self, TypeVar
 
 from riven.core.errors import UnknownNodeError
@@ -13,41 +13,57 @@ Id = TypeVar("Id", bound=Hashable)
 
 
 class Topology(Generic[Id]):
-    """What all runs of one graph share: in-degrees and successors, both in document order. Never changed."""
+    """What all runs of one graph share: in-degrees and successors by position in document order. Never changed."""
 
-    __slots__ = ("in_degree", "roots", "successors")
+    __slots__ = ("in_degree", "nodes", "position", "roots", "successors")
 
     def __init__(self, nodes: Iterable[Id], edges: Iterable[tuple[Id, Id]]) -> None:
-        in_degree = dict.fromkeys(nodes, 0)
-        successors: dict[Id, list[Id]] = {node: [] for node in in_degree}
+        self.nodes: tuple[Id, ...] = tuple(dict.fromkeys(nodes))
+        self.position: Mapping[Id, int] = {node: position for position, node in enumerate(self.nodes)}
+        in_degree = [0] * len(self.nodes)
+        successors: list[list[int]] = [[] for _ in self.nodes]
         for source, target in edges:
             for end in (source, target):
-                if end not in in_degree:
+                if end not in self.position:
                     raise UnknownNodeError(f"an edge names {end!r}, which is not a node of this graph")
-            successors[source].append(target)
-            in_degree[target] += 1
-        place = {node: position for position, node in enumerate(in_degree)}
-        self.in_degree: Mapping[Id, int] = in_degree
-        self.successors: Mapping[Id, tuple[Id, ...]] = {
-            node: tuple(sorted(targets, key=place.__getitem__)) for node, targets in successors.items()
-        }
-        self.roots: tuple[Id, ...] = tuple(node for node, degree in in_degree.items() if degree == 0)
+            place = self.position[target]
+            successors[self.position[source]].append(place)
+            in_degree[place] += 1
+        self.in_degree: Sequence[int] = in_degree
+        self.successors: Sequence[tuple[int, ...]] = [tuple(sorted(targets)) for targets in successors]
+        self.roots: tuple[Id, ...] = tuple(
+            node for node, degree in zip(self.nodes, in_degree, strict=True) if degree == 0
+        )
 
 
 class ReadyQueue(Generic[Id]):
-    __slots__ = ("_blocked", "_completed", "_in_degree", "_ready", "_successors", "_taken")
+    """Works with positions inside: lists of small integers keep a step's few edges close together in memory."""
+
+    __slots__ = (
+        "_blocked",
+        "_completed",
+        "_in_degree",
+        "_nodes",
+        "_position",
+        "_ready",
+        "_successors",
+        "_taken",
+    )
 
     def __init__(
         self, nodes: Iterable[Id], edges: Iterable[tuple[Id, Id]], *, topology: Topology[Id] | None = None
     ) -> None:
         """With a `topology` that is known already, nodes and edges are not looked at."""
         known = Topology(nodes, edges) if topology is None else topology
-        self._in_degree = dict(known.in_degree)
+        self._nodes = known.nodes
+        self._position = known.position
         self._successors = known.successors
+        self._in_degree = list(known.in_degree)
         self._ready = list(known.roots)
-        self._blocked = len(self._in_degree) - len(self._ready)
-        self._completed: set[Id] = set()
-        self._taken: set[Id] = set()
+        self._blocked = len(self._nodes) - len(self._ready)
+        self._completed = bytearray(len(self._nodes))
+        self._taken: set[int] = set()
+        """Given out before the last edge was resolved."""
 
     @classmethod
     def of(cls, topology: Topology[Id]) -> Self:
@@ -63,29 +79,31 @@ class ReadyQueue(Generic[Id]):
 
     def mark_node_completed(self, node: Id) -> None:
         """The node is terminal, in whatever way: its successors have one edge less to wait for."""
-        completed, in_degree = self._completed, self._in_degree
-        if node in completed:
-            raise UnknownNodeError(f"{node!r} was completed before")
-        if node not in in_degree:
+        place = self._position.get(node)
+        if place is None:
             raise UnknownNodeError(f"{node!r} is not a node of this graph")
-        completed.add(node)
-        if in_degree[node] and node not in self._taken:
-            self._taken.add(node)
+        if self._completed[place]:
+            raise UnknownNodeError(f"{node!r} was completed before")
+        self._completed[place] = 1
+        in_degree = self._in_degree
+        if in_degree[place] and place not in self._taken:
+            self._taken.add(place)
             self._blocked -= 1
-        for successor in self._successors[node]:
+        for successor in self._successors[place]:
             left = in_degree[successor] - 1
             in_degree[successor] = left
-            if left == 0 and successor not in self._taken:
+            if not left and successor not in self._taken:
                 self._blocked -= 1
-                self._ready.append(successor)
+                self._ready.append(self._nodes[successor])
 
     def take(self, node: Id) -> None:
         """Give this node out early, before its last edge is resolved: a join that need not wait. Once only."""
-        if node not in self._in_degree:
+        place = self._position.get(node)
+        if place is None:
             raise UnknownNodeError(f"{node!r} is not a node of this graph")
-        if node in self._taken or self._in_degree[node] == 0:
+        if place in self._taken or not self._in_degree[place]:
             raise UnknownNodeError(f"{node!r} was given out before")
-        self._taken.add(node)
+        self._taken.add(place)
         self._blocked -= 1
 
     def has_more_work(self) -> bool:
@@ -94,29 +112,27 @@ class ReadyQueue(Generic[Id]):
 
     def get_remaining_nodes(self) -> list[Id]:
         """Nodes that are not completed while edges of theirs are unresolved: what is blocked when nothing is ready."""
-        return [
-            node for node, degree in self._in_degree.items() if degree > 0 and node not in self._completed
-        ]
+        return [node for node, degree, done in self._rows() if degree > 0 and not done]
 
     def get_uncompleted_nodes(self) -> list[Id]:
         """Nodes that were never marked completed, in document order."""
-        if len(self._completed) == len(self._in_degree):
+        if 0 not in self._completed:
             return []
-        return [node for node in self._in_degree if node not in self._completed]
+        return [node for node, _, done in self._rows() if not done]
+
+    def _rows(self) -> Iterable[tuple[Id, int, int]]:
+        return zip(self._nodes, self._in_degree, self._completed, strict=True)
 
     def snapshot(self) -> list[list[Id]]:
         """The nodes that are completed, and those given out early; both in document order."""
-        return [
-            [node for node in self._in_degree if node in chosen] for chosen in (self._completed, self._taken)
-        ]
+        completed = [node for node, _, done in self._rows() if done]
+        return [completed, [self._nodes[place] for place in sorted(self._taken)]]
 
     def restore(self, snapshot: list[list[Id]]) -> None:
         """Bring a new queue to where another was; what was ready there must have been given out."""
         completed, taken = snapshot
         for node in taken:
-            if self._in_degree[node]:
-                self._taken.add(node)
-                self._blocked -= 1
+            self.take(node)
         for node in completed:
             self.mark_node_completed(node)
         self._ready = []

@@ -12,7 +12,7 @@ from riven.core.errors import ErrorClass
 from riven.core.graph import Graph, Node
 from riven.core.ids import NodeKey, NodePath, TimerId
 from riven.core.joins import Tally
-from riven.core.messages import NodeStatus, Step
+from riven.core.messages import NodeStatus, StartNode, Step
 from riven.core.ready import ReadyQueue, Topology
 
 
@@ -29,6 +29,8 @@ class NodePlan:
     """Whether a failure of it is handled: by an edge of it, or by continueOnError."""
     early: bool
     """Whether its join may run it before its last edge is resolved."""
+    first: StartNode | None
+    """An action's first command in the outermost scope, the same in every run that limits no retries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,12 @@ class NodeRun:
 
     __slots__ = ("asked", "attempt", "block", "path", "plan", "scope", "since", "timer", "verdict", "waits")
 
-    def __init__(
-        self, scope: "ScopeRun", plan: NodePlan, path: NodePath, since: int, asked: Step | None
-    ) -> None:
+    def __init__(self, scope: "ScopeRun", plan: NodePlan, path: NodePath, since: int) -> None:
         self.scope = scope
         self.plan = plan
         self.path = path
         self.since = since
-        self.asked = asked
+        self.asked: Step | None = None
         """The step whose answer is awaited."""
         self.attempt = 1
         self.timer: TimerId | None = None
@@ -187,8 +187,8 @@ def load_scope(plan: ScopePlan, path: NodePath, owner: NodeRun | None, data: dic
 
 def _load_run(scope: ScopeRun, key: NodeKey, data: dict[str, Any]) -> NodeRun:
     path = NodePath(scope.prefix + key)
-    asked = data["asked"] and Step(data["asked"])
-    run = NodeRun(scope, scope.plan.nodes[key], path, data["since"], asked)
+    run = NodeRun(scope, scope.plan.nodes[key], path, data["since"])
+    run.asked = data["asked"] and Step(data["asked"])
     run.attempt = data["attempt"]
     run.timer = data["timer"]
     run.waits = data["waits"]

@@ -9,7 +9,7 @@ is a length of that log. The newest state also reads an index of the log; an old
 its own part of the log again. Nobody sees the difference but a profiler.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
@@ -109,21 +109,34 @@ _MOVES: dict[type[StateEvent], Standing] = {
     NodeSkipped: Standing.SKIPPED,
     NodeCanceled: Standing.CANCELED,
 }
+_NEXT_PHASE: dict[Phase, dict[type[StateEvent], Phase]] = {
+    phase: {kind: after for (before, kind), after in TRANSITIONS.items() if before is phase}
+    for phase in Phase
+}
+_ACTIVE = Standing.ACTIVE
 _FROM_ACTIVE_ONLY = frozenset({NodeCompleted, NodeFailed})
 
 
 class _Log:
-    """Moves of one run, oldest first, and where each node stands after all of them."""
+    """Moves of one run, oldest first, and where each node stands after all of them.
 
-    __slots__ = ("moves", "standing")
+    Paths and standings are two lists and not one of pairs: a pair for every move is what the collector would trace.
+    """
+
+    __slots__ = ("paths", "standing", "standings")
 
     def __init__(self) -> None:
-        self.moves: list[tuple[NodePath, Standing]] = []
+        self.paths: list[NodePath] = []
+        self.standings: list[Standing] = []
         self.standing: dict[NodePath, Standing] = {}
 
     def add(self, path: NodePath, standing: Standing) -> None:
-        self.moves.append((path, standing))
+        self.paths.append(path)
+        self.standings.append(standing)
         self.standing[path] = standing
+
+    def first(self, length: int) -> Iterable[tuple[NodePath, Standing]]:
+        return zip(self.paths[:length], self.standings[:length], strict=True)
 
 
 class ExecutionState(NamedTuple):
@@ -136,8 +149,8 @@ class ExecutionState(NamedTuple):
 
     def standings(self) -> Mapping[NodePath, Standing]:
         """Where each node stands that was ever told of, oldest first by its first move."""
-        moves = self.log.moves
-        return self.log.standing if len(moves) == self.length else dict(moves[: self.length])
+        log = self.log
+        return log.standing if len(log.paths) == self.length else dict(log.first(self.length))
 
     def _set(self, wanted: Standing) -> frozenset[NodePath]:
         return frozenset(path for path, standing in self.standings().items() if standing is wanted)
@@ -173,14 +186,14 @@ def initial_state() -> ExecutionState:
 def apply(state: ExecutionState, event: StateEvent) -> ExecutionState:
     """The state after this event. Raises IllegalTransitionError, and then nothing has changed."""
     kind = type(event)
-    phase = TRANSITIONS.get((state.phase, kind))
+    phase = _NEXT_PHASE[state.phase].get(kind)
     if phase is None:
         raise IllegalTransitionError(f"{kind.__name__} is not possible in {state.phase}")
     log = state.log
-    if len(log.moves) != state.length:
+    if len(log.paths) != state.length:
         log = _copy(state)
-    if isinstance(event, NodesReady):
-        return _activate(state, phase, log, event.paths)
+    if kind is NodesReady:
+        return _activate(state, phase, log, event.paths)  # type: ignore[union-attr]
     standing = _MOVES.get(kind)
     if standing is None:
         if kind is AllNodesCompleted and state.active_count:
@@ -188,7 +201,7 @@ def apply(state: ExecutionState, event: StateEvent) -> ExecutionState:
         return ExecutionState(phase, state.active_count, state.length, log)
     path: NodePath = event.path  # type: ignore[union-attr]  # all kinds in _MOVES have one
     before = log.standing.get(path)
-    if before is Standing.ACTIVE:
+    if before is _ACTIVE:
         active = state.active_count - 1
     elif before is None and kind not in _FROM_ACTIVE_ONLY:
         active = state.active_count
@@ -208,14 +221,14 @@ def _activate(state: ExecutionState, phase: Phase, log: _Log, paths: tuple[NodeP
     if len(paths) > 1 and len(set(paths)) < len(paths):
         raise IllegalTransitionError("NodesReady names a node twice")
     for path in paths:
-        log.add(path, Standing.ACTIVE)
+        log.add(path, _ACTIVE)
     return ExecutionState(phase, state.active_count + len(paths), state.length + len(paths), log)
 
 
 def _copy(state: ExecutionState) -> _Log:
     """The log as this older state knows it, so that its future is its own."""
     log = _Log()
-    for path, standing in state.log.moves[: state.length]:
+    for path, standing in state.log.first(state.length):
         log.add(path, standing)
     return log
 
@@ -233,4 +246,4 @@ def load_state(data: dict[str, Any]) -> ExecutionState:
     for standing in Standing:
         for path in data[standing]:
             log.add(NodePath(path), standing)
-    return ExecutionState(Phase(data["phase"]), len(data[Standing.ACTIVE]), len(log.moves), log)
+    return ExecutionState(Phase(data["phase"]), len(data[Standing.ACTIVE]), len(log.paths), log)

@@ -1,0 +1,167 @@
+"""The command `riven`: which commands there are, and what becomes of their errors.
+
+A command's module is loaded when the command is called, so that `riven validate` does not wait for what `riven run`
+needs. Exit codes: 0 done, 1 the run failed or was canceled, 2 the document, its input or the call is wrong.
+"""
+
+import difflib
+import importlib.metadata
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from riven.cli.arguments import CallError
+from riven.cli.lettering import printable
+from riven.cli.output import OutputClosedError, complain, prepare_streams, say, silence
+
+DONE, FAILED, INVALID = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command of the table: one line for the list, and how to load it."""
+
+    summary: str
+    load: Callable[[], click.Command]
+
+
+class LazyGroup(click.Group):
+    def __init__(self, entries: Mapping[str, Entry], **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self._entries = entries
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - Click's signature
+        return list(self._entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - Click's signature
+        entry = self._entries.get(cmd_name)
+        return None if entry is None else _with_debug(entry.load())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - Click's signature
+        """From the table: listing the commands loads none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self._entries.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in self._entries or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        if near := difflib.get_close_matches(name, self._entries, n=1):
+            raise click.UsageError(f"there is no command '{printable(name)}'; did you mean '{near[0]}'?", ctx)
+        if Path(name).suffix in {".yaml", ".yml", ".json"}:
+            raise click.UsageError(f"say what to do with it, as in 'riven run {printable(name)}'", ctx)
+        raise click.UsageError(
+            f"there is no command '{printable(name)}'; there are {', '.join(self._entries)}", ctx
+        )
+
+
+def run_app(arguments: Sequence[str], entries: Mapping[str, Entry]) -> int:
+    """Run the command and give its exit code. No exception of any kind leaves it but a forced end."""
+    prepare_streams()
+    app = _app(entries)
+    try:
+        code = app.main(list(arguments), prog_name="riven", standalone_mode=False)
+    except OutputClosedError:
+        silence()
+        return FAILED
+    except CallError as error:
+        complain(f"riven: {error}")
+        return INVALID
+    except click.ClickException as error:
+        complain(_usage_line(error))
+        return INVALID
+    except click.Abort:
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - the last resort: one line instead of a traceback
+        if "--debug" in arguments:
+            complain(traceback.format_exc().rstrip())
+        complain(
+            f"riven: internal error: {printable(f'{type(error).__name__}: {error}')[:500]} "
+            "(please report it, with what --debug adds)"
+        )
+        return FAILED
+    return code if isinstance(code, int) else DONE
+
+
+def _app(entries: Mapping[str, Entry]) -> LazyGroup:
+    return LazyGroup(
+        entries,
+        name="riven",
+        help="Workflows as documents: check them, run them, draw them.",
+        epilog=_examples(
+            "riven validate refund.yaml",
+            "riven run refund.yaml --input amount=120 --input orderId=A7",
+            "riven graph refund.yaml --format svg > refund.svg",
+        ),
+        callback=_root,
+        invoke_without_command=True,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        params=[
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_version,
+                help="Show the version and exit.",
+            ),
+            click.Option(
+                ["--no-color"],
+                is_flag=True,
+                expose_value=False,
+                callback=_colour,
+                help="Never use colours; as NO_COLOR=1 does.",
+            ),
+            click.Option(["--terminal"], envvar="TERM", hidden=True, expose_value=False, callback=_terminal),
+            click.Option(
+                ["--no-color-env"], envvar="NO_COLOR", hidden=True, expose_value=False, callback=_colour
+            ),
+        ],
+    )
+
+
+def _examples(*lines: str) -> str:
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _root() -> None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: object) -> None:
+    if wanted:
+        say(f"riven {importlib.metadata.version('riven')}")
+        context.exit(DONE)
+
+
+def _colour(context: click.Context, _: click.Parameter, value: object) -> None:
+    if value:
+        context.color = False
+
+
+def _terminal(context: click.Context, _: click.Parameter, kind: object) -> None:
+    if kind == "dumb":
+        context.color = False
+
+
+def _with_debug(command: click.Command) -> click.Command:
+    if not any(parameter.name == "debug" for parameter in command.params):
+        command.params.append(click.Option(["--debug"], is_flag=True, hidden=True, expose_value=False))
+    return command
+
+
+def _usage_line(error: click.ClickException) -> str:
+    """Click says it in three lines; one is enough, if it names the next step."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "riven"
+    text = " ".join(printable(error.format_message()).split()).rstrip(".")
+    text = text[:1].lower() + text[1:]
+    hint = "" if context is None else f" (see '{path} --help')"
+    return f"{path}: {text}{hint}"

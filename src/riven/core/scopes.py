@@ -172,7 +172,8 @@ def _dump_run(run: NodeRun) -> dict[str, Any]:
 
 def load_scope(plan: ScopePlan, path: NodePath, owner: NodeRun | None, data: dict[str, Any]) -> ScopeRun:
     scope = ScopeRun(plan, path, owner, data["index"])
-    scope.queue.restore(data["queue"])
+    if data["entered"]:  # before that the queue is a new one, its roots still to be given out
+        scope.queue.restore(data["queue"])
     scope.tallies = {NodeKey(key): Tally(*counts) for key, counts in data["tallies"].items()}
     scope.taken = {NodeKey(key): count for key, count in data["taken"].items()}
     scope.failure = load_verdict(data["failure"])

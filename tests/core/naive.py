@@ -9,7 +9,7 @@ ends when the last of them is answered.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from riven.core.errors import ErrorClass
@@ -240,9 +240,11 @@ class Model:
             state = self.find(path)
             assert state is not None
             match kind:
-                case "timeout":
+                case "timeout" if state.ending is None:
                     state.error_class = ErrorClass.TIMEOUT
                     self._stop_container(state, NodeStatus.FAILED)
+                case "timeout":
+                    pass
                 case "retry":
                     state.status = NodeStatus.RUNNING
                     self._ask(path, Step.RUN, state.attempt)
@@ -257,14 +259,16 @@ class Model:
     # ---- answers ------------------------------------------------------------------------------------------------
 
     def _completed(self, event: NodeCompleted) -> None:
-        step, attempt = self.asks.pop(event.path)
+        step, _ = self.asks.pop(event.path)
         canceled = event.path in self.canceling
         self.canceling.discard(event.path)
         state = self.find(event.path)
         match step:
             case Step.RUN:
                 assert state is not None
-                if event.outcome == SKIPPED and attempt == 1:
+                if event.outcome == SKIPPED and canceled:
+                    state.status = NodeStatus.CANCELED
+                elif event.outcome == SKIPPED:
                     state.status, state.reason = NodeStatus.SKIPPED, SkipReason.WHEN_FALSE
                 else:
                     state.status, state.outcome = NodeStatus.COMPLETED, event.outcome
@@ -371,15 +375,21 @@ class Model:
 
     def _next_try(self, state: NodeState, event: NodeFailed, attempt: int) -> int | None:
         """When the next attempt is due; None: there is none."""
-        policy = state.node.retry or self.defaults
+        policy = self._policy(state.node)
         if state.node.pure or not event.retryable or attempt >= policy.max_attempts:
             return None
         delay = min(policy.initial_interval * policy.multiplier ** (attempt - 1), policy.max_interval)
         delay *= 1 + policy.jitter * event.jitter
         due = event.at + max(round(delay), event.retry_after or 0)
-        if policy.max_duration is not None and due > state.begun + policy.max_duration:
+        if policy.max_duration is not None and due >= state.begun + policy.max_duration:
             return None
         return due
+
+    def _policy(self, node: Node) -> RetryPolicy:
+        own = {} if node.retry is None else asdict(node.retry)
+        return RetryPolicy(
+            **(asdict(self.defaults) | {name: value for name, value in own.items() if value is not None})
+        )
 
     def _node_failed(self, state: NodeState) -> None:
         state.status = NodeStatus.FAILED
@@ -404,7 +414,8 @@ class Model:
 
     def _stop_scope(self, scope: ScopeState) -> None:
         scope.stopped = True
-        self._cancel_ask(scope.path) if scope.building else None
+        if scope.building:
+            self._cancel_ask(scope.path)
         for state in scope.nodes.values():
             match state.status:
                 case NodeStatus.PENDING | NodeStatus.RETRYING | NodeStatus.WAITING:
@@ -422,14 +433,11 @@ class Model:
 
     def _stop_container(self, state: NodeState, ending: NodeStatus) -> None:
         state.ending = ending if state.ending is None else state.ending
-        self.timers.pop(("timeout", state.path), None)
         self.timers.pop(("delay", state.path), None)
         self._cancel_ask(state.path)
-        for index, scope in state.scopes.items():
-            self._cancel_ask(scope.path)
+        for scope in state.scopes.values():
             if scope.ended is None:
                 self._stop_scope(scope)
-            del index
         for path in list(self.asks):
             if path.startswith(f"{state.path}["):
                 self._cancel_ask(path)
@@ -448,6 +456,8 @@ class Model:
     def _settle(self) -> None:
         while self.end is None and self._change_something():
             pass
+        if self.root.ended is not None:
+            self._finish()
 
     def _change_something(self) -> bool:
         return any(self._advance_scope(scope) for scope in list(self.every_scope()))
@@ -484,8 +494,9 @@ class Model:
             state.status = NodeStatus.RUNNING
             state.attempt = 1
             state.begun = self.now
-            if state.node.kind in CONTAINERS and state.node.timeout is not None:
-                self.timers["timeout", state.path] = self.now + state.node.timeout
+            limits = [state.node.timeout, state.node.body.timeout if state.node.body else None]
+            if state.node.kind in CONTAINERS and any(limits):
+                self.timers["timeout", state.path] = self.now + min(limit for limit in limits if limit)
             self._ask(state.path, Step.RUN if state.node.kind is NodeKind.ACTION else Step.EXPAND, 1)
         else:
             state.status, state.reason = NodeStatus.SKIPPED, decision
@@ -504,11 +515,10 @@ class Model:
             return True
         else:
             scope.ended = NodeStatus.COMPLETED
-        if scope is self.root:
-            self._finish()
         return True
 
     def _finish(self) -> None:
+        self.timers.clear()
         if self.stopped_by is not None:
             status, error_class = self.stopped_by
             self.end = status, None, error_class
@@ -516,7 +526,6 @@ class Model:
             self.end = ExecutionStatus.FAILED, self.root.cause, self.root.error_class
         else:
             self.end = ExecutionStatus.COMPLETED, None, None
-        self.timers.clear()
 
     def _advance_container(self, state: NodeState) -> bool:
         if state.ending is not None:
@@ -546,6 +555,7 @@ class Model:
         if inside or any(scope.ended is None for scope in state.scopes.values()):
             return False
         assert state.ending is not None
+        self.timers.pop(("timeout", state.path), None)
         if state.ending is NodeStatus.FAILED:
             self._node_failed(state)
         else:
@@ -571,25 +581,20 @@ class Model:
         if state.rounds_over is not None:
             self._gather(state)
             return True
-        if state.node.check_first:
-            if state.checked > index:
-                return self._next_round(state, index)
-            if checking in self.asks or checking in self.held:
+        if last is not None and not state.node.check_first and not last.answered:
+            if last.path in self.asks or last.path in self.held:
                 return False
-            self._ask(checking, Step.CHECK, 1)
+            self._ask(last.path, Step.CHECK, 1)
             return True
-        if last is None or last.answered:
-            return self._next_round(state, index)
-        if last.path in self.asks or last.path in self.held:
-            return False
-        self._ask(last.path, Step.CHECK, 1)
-        return True
-
-    def _next_round(self, state: NodeState, index: int) -> bool:
         if index > 0 and state.node.delay > 0 and state.delayed < index:
             if ("delay", state.path) in self.timers:
                 return False
             self.timers["delay", state.path] = self.now + state.node.delay
+            return True
+        if state.node.check_first and state.checked == index:
+            if checking in self.asks or checking in self.held:
+                return False
+            self._ask(checking, Step.CHECK, 1)
             return True
         self._open_inside(state, index)
         return True

@@ -1,0 +1,45 @@
+"""Where it is told what happened to nodes. The port is fitted by a journal, in memory or in a database."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from riven.core.ids import NodePath
+from riven.core.messages import NodeCompleted, NodeFailed, NodeStatus, SkipReason, Step
+from riven.wire.document import Json
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnded:
+    """One step of a node has its answer. What is in here has no secrets in it."""
+
+    answer: NodeCompleted | NodeFailed
+    """What the coordinator is told."""
+    step: Step
+    attempt: int
+    output: Json = None
+    """Of an action's attempt, of a scope, of a container."""
+    error: Json = None
+    """`{type, message}` if it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSettled:
+    """The coordinator moved a node, or ended an item or an iteration (whose path ends in `]`)."""
+
+    path: NodePath
+    status: NodeStatus
+    at: int
+    reason: SkipReason | None = None
+    outcome: str | None = None
+    output: Json = None
+    """If it completed."""
+    error: Json = None
+    due: int | None = None
+
+
+class Recorder(Protocol):
+    def started(self, path: NodePath, attempt: int, at: int, input: Json) -> None:
+        """An attempt of an action, or the first step of another node, begins now, with this resolved configuration.
+
+        Returns at once. It need not be durable: a step that has started may be done again.
+        """

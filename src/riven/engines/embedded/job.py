@@ -1,0 +1,92 @@
+"""An attempt in line or in its lane: answered exactly once, whatever happens to it."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from riven.core.errors import ErrorClass
+from riven.core.ids import NodePath
+from riven.core.messages import NodeFailed, StartNode
+from riven.effects.attempt import Attempt, Ending
+from riven.effects.context import RunContext, Timer
+from riven.effects.execute import ended_by, execute_node
+from riven.effects.recorder import StepEnded
+from riven.engines.embedded.lanes import Lanes
+
+_log = logging.getLogger("riven.engine")
+
+GRACE = 5_000
+"""Milliseconds that an attempt has to end once it was asked to; then it is left to itself."""
+
+
+class AttemptJob:
+    __slots__ = ("_attempt", "_grace", "_lanes", "_over", "_run", "_tell", "abandoned", "command")
+
+    def __init__(
+        self,
+        run: RunContext,
+        command: StartNode,
+        lanes: Lanes,
+        tell: Callable[[NodePath, StepEnded | None], None],
+    ) -> None:
+        """`tell` is called once, with None if the lane was ended from outside, with everything else."""
+        self.command = command
+        self.abandoned = False
+        self._run = run
+        self._lanes = lanes
+        self._tell = tell
+        self._attempt: Attempt | None = None
+        self._grace: Timer | None = None
+        self._over = False
+
+    async def perform(self) -> None:
+        if self._over:
+            return
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a lane is a task
+        self._attempt = Attempt(task, self._begin_grace)
+        ended: StepEnded | None = None
+        try:
+            ended = await execute_node(self._run, self.command, self._attempt)
+        except Exception as error:  # noqa: BLE001 - a bug of ours: the node still has its answer
+            _log.exception("execute_broke", extra=self._ids())
+            ended = self._broken(error)
+        finally:
+            self._finish(ended)
+
+    def cancel(self) -> None:
+        """Ask it to end; one that has not begun ends at once."""
+        if self._over:
+            return
+        if self._attempt is None:
+            self._finish(ended_by(self._run, self.command, Ending.CANCEL))
+        else:
+            self._attempt.end(Ending.CANCEL)
+
+    def _begin_grace(self) -> None:
+        self._grace = self._run.timers.at(self._run.clock.now() + GRACE, self._abandon)
+
+    def _abandon(self) -> None:
+        """It was asked to end and does not: answer for it, and let it be."""
+        if self._over or self._attempt is None or self._attempt.ending is None:
+            return
+        _log.warning("attempt_abandoned", extra=self._ids())
+        self._finish(ended_by(self._run, self.command, self._attempt.ending))
+        self._lanes.abandon(self)
+
+    def _finish(self, ended: StepEnded | None) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._grace is not None:
+            self._grace.cancel()
+        self._tell(self.command.path, ended)
+
+    def _broken(self, error: Exception) -> StepEnded:
+        answer = NodeFailed(self.command.path, self._run.clock.now(), ErrorClass.EXECUTION_ERROR)
+        message = f"the attempt broke by {type(error).__name__}, which is a bug of riven"
+        failure = {"type": ErrorClass.EXECUTION_ERROR.value, "message": message}
+        return StepEnded(answer, self.command.step, self.command.attempt, error=failure)
+
+    def _ids(self) -> dict[str, str]:
+        return {"executionId": self._run.execution_id, "nodePath": self.command.path}

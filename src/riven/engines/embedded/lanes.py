@@ -1,0 +1,106 @@
+"""Bounded concurrency without a task for each attempt.
+
+A lane is a task that takes jobs from one queue, oldest first, until the queue is empty. As long as jobs end without
+waiting for anything, one lane does them all, one after the other; only when a job waits does the next lane go on with
+the queue. So true parallelism costs tasks, and nothing else does.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Protocol
+
+_log = logging.getLogger("riven.engine")
+
+_TURNS = 100
+"""Jobs that a lane does before it lets others have the event loop."""
+
+_LAST_ROUNDS = 10
+"""Turns of the event loop that canceled lanes get to clean up."""
+
+
+class Job(Protocol):
+    abandoned: bool
+    """Given up by whoever waited for it: its lane is no longer counted."""
+
+    async def perform(self) -> None:
+        """Raises nothing but CancelledError, when its lane is to end."""
+
+
+class Lanes:
+    """At most `limit` jobs are under way at a time; belongs to one event loop."""
+
+    def __init__(self, limit: int) -> None:
+        if limit < 1:
+            raise ValueError("at least one node must be able to run at a time")
+        self.limit = limit
+        self._queue: deque[Job] = deque()
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._counted = 0
+        self._starting = False
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def open(self) -> int:
+        """Lanes that exist and count against the limit."""
+        return self._counted
+
+    def submit(self, job: Job) -> None:
+        self._queue.append(job)
+        self._open_lane()
+
+    def abandon(self, job: Job) -> None:
+        """Nobody waits for this job any more, though it does not end: let another lane have its place."""
+        job.abandoned = True
+        self._counted -= 1
+        self._open_lane()
+
+    async def close(self) -> None:
+        """End every lane. Jobs that are still there are canceled; those that refuse are left to themselves."""
+        self._closed = True
+        self._queue.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        for _ in range(_LAST_ROUNDS):
+            if not self._tasks:
+                return
+            await asyncio.sleep(0)
+
+    def _open_lane(self) -> None:
+        if self._queue and not self._starting and self._counted < self.limit and not self._closed:
+            self._starting = True
+            self._counted += 1
+            task = asyncio.get_running_loop().create_task(self._lane(), name="riven-lane")
+            self._tasks[task] = None
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        del self._tasks[task]
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("lane_broke", exc_info=task.exception())
+
+    async def _lane(self) -> None:
+        self._starting = False
+        me = asyncio.current_task()
+        turns = 0
+        try:
+            while self._queue:
+                job = self._queue.popleft()
+                if self._queue:
+                    self._open_lane()
+                await job.perform()
+                if job.abandoned:
+                    self._counted += 1  # `abandon` took it off, the end of this lane does so again
+                    return
+                if me is not None and me.cancelling():
+                    return
+                turns += 1
+                if turns % _TURNS == 0:
+                    await asyncio.sleep(0)
+        finally:
+            self._counted -= 1
+            self._open_lane()

@@ -1,0 +1,225 @@
+"""Makes the commands of one run real, inside this process.
+
+Attempts run in lanes that all runs of the process share; every other step is done on the spot, as it only evaluates.
+What a step leaves is kept beside its answer until the driver records the answer, and is seen by others from then on.
+"""
+
+import asyncio
+import logging
+from typing import assert_never
+
+from riven.core.coordinator import DEADLINE
+from riven.core.errors import ErrorClass
+from riven.core.ids import ROOT_PATH, NodePath, TimerId
+from riven.core.messages import (
+    AwaitSignal,
+    CancelNode,
+    Command,
+    Event,
+    ExecutionStatus,
+    Finish,
+    NodeCompleted,
+    NodeFailed,
+    NodeStatus,
+    PauseRequested,
+    ResumeRequested,
+    SettleNode,
+    SignalReceived,
+    StartNode,
+    StartTimer,
+    Step,
+    StopTimer,
+    TimerFired,
+)
+from riven.driver.inbox import Inbox
+from riven.driver.performer import Batch
+from riven.effects.context import RunContext, Timer
+from riven.effects.execute import execute_step
+from riven.effects.recorder import NodeSettled, StepEnded
+from riven.effects.settle import execution_error, keep_answer, settle
+from riven.engines.embedded.job import AttemptJob
+from riven.engines.embedded.lanes import Lanes
+from riven.engines.embedded.mailbox import Mailbox
+from riven.engines.embedded.ports import Entry, ExecutionEnded, Journal
+from riven.wire.document import Json
+
+_log = logging.getLogger("riven.engine")
+
+RECEIVED = "received"
+"""The outcome of a signal that got its message."""
+
+
+class EmbeddedPerformer:
+    def __init__(self, run: RunContext, inbox: Inbox, lanes: Lanes, journal: Journal) -> None:
+        self._run = run
+        self._inbox = inbox
+        self._lanes = lanes
+        self._journal = journal
+        self._jobs: dict[NodePath, AttemptJob] = {}
+        self._answers: dict[NodePath, StepEnded] = {}
+        self._timers: dict[TimerId, Timer] = {}
+        self._held: list[TimerId] | None = None
+        """Timers that were due during a pause; None outside of one."""
+        self._mailbox = Mailbox()
+        self._idle: asyncio.Future[None] | None = None
+
+    # ---- record ------------------------------------------------------------------------------------------------------
+
+    async def record(self, batch: Batch) -> None:
+        run = self._run
+        ended = [self._answer_of(e) for e in batch.events if isinstance(e, (NodeCompleted, NodeFailed))]
+        for answer in ended:
+            keep_answer(run, answer)
+        at = batch.events[-1].at if batch.events else run.clock.now()
+        settled = []
+        end: ExecutionEnded | None = None
+        for command in batch.commands:
+            if isinstance(command, SettleNode):
+                self._take_back_message(command)
+                settled.append(settle(run, command, at))
+            elif isinstance(command, Finish):
+                end = self._end(command, at)
+        await self._journal.write(Entry(batch.seq, batch.events, ended, settled, end))
+        self._log_batch(batch, settled, end)
+
+    def _answer_of(self, event: NodeCompleted | NodeFailed) -> StepEnded:
+        found = self._answers.pop(event.path, None)
+        if found is not None:
+            return found
+        # The driver answered in our place, because `perform` itself broke.
+        error = {"type": ErrorClass.EXECUTION_ERROR.value, "message": "the node could not be started"}
+        return StepEnded(event, Step.RUN, 1, error=error)
+
+    def _end(self, finish: Finish, at: int) -> ExecutionEnded:
+        match finish.status:
+            case ExecutionStatus.COMPLETED:
+                return ExecutionEnded(finish.status, at, self._run.values.outputs.get(ROOT_PATH))
+            case ExecutionStatus.FAILED:
+                return ExecutionEnded(finish.status, at, error=execution_error(self._run, finish))
+            case _:
+                return ExecutionEnded(finish.status, at)
+
+    def _log_batch(self, batch: Batch, settled: list[NodeSettled], end: ExecutionEnded | None) -> None:
+        ids = {"executionId": self._run.execution_id}
+        if _log.isEnabledFor(logging.INFO):
+            ready = sum(1 for c in batch.commands if isinstance(c, StartNode) and c.step is not Step.OUTPUT)
+            if ready:
+                _log.info("nodes_ready", extra={**ids, "count": ready})
+        for node in settled:
+            if node.status is NodeStatus.FAILED and not node.path.endswith("]"):
+                _log.warning("node_failed", extra={**ids, "nodePath": node.path, "error": node.error})
+        if end is not None:
+            level = logging.INFO
+            if end.error is not None and end.error["type"] == ErrorClass.INTERNAL_ERROR.value:
+                level = logging.ERROR
+            _log.log(level, "execution_finished", extra={**ids, "status": end.status, "error": end.error})
+
+    # ---- perform -----------------------------------------------------------------------------------------------------
+
+    def perform(self, command: Command) -> None:
+        match command:
+            case StartNode():
+                if command.step is Step.RUN:
+                    job = self._jobs[command.path] = AttemptJob(
+                        self._run, command, self._lanes, self._job_ended
+                    )
+                    self._lanes.submit(job)
+                else:
+                    self._answer(execute_step(self._run, command))
+            case SettleNode() | Finish():
+                pass  # recorded, and that is all
+            case CancelNode():
+                running = self._jobs.get(command.path)
+                if running is not None:
+                    running.cancel()
+            case StartTimer():
+                self._start_timer(command)
+            case StopTimer():
+                timer = self._timers.pop(command.timer, None)
+                if timer is not None:
+                    timer.cancel()
+            case AwaitSignal():
+                self._await_signal(command.path)
+            case _:
+                assert_never(command)
+
+    def _answer(self, ended: StepEnded) -> None:
+        self._answers[ended.answer.path] = ended
+        self._inbox.post(ended.answer)
+
+    def _start_timer(self, command: StartTimer) -> None:
+        def fire() -> None:
+            self._timers.pop(command.timer, None)
+            if self._held is not None and command.timer != DEADLINE:
+                self._held.append(command.timer)
+            else:
+                self._inbox.post(TimerFired(command.timer, self._run.clock.now()))
+
+        self._timers[command.timer] = self._run.timers.at(command.due, fire)
+
+    def _await_signal(self, path: NodePath) -> None:
+        begun = self._run.values.begun[path]
+        if begun.waiting.signal is None:
+            return  # an approval: it is addressed by its path
+        kept = self._mailbox.wait(begun.waiting.signal, path)
+        if kept is not None:
+            self._deliver(path, kept[0], RECEIVED)
+
+    # ---- from outside ------------------------------------------------------------------------------------------------
+
+    def post(self, event: Event) -> None:
+        """A cancel, a pause, a resume."""
+        if isinstance(event, PauseRequested):
+            self._held = self._held or []
+        elif isinstance(event, ResumeRequested) and self._held is not None:
+            held, self._held = self._held, None
+            self._inbox.post(event)
+            for timer in held:
+                self._inbox.post(TimerFired(timer, self._run.clock.now()))
+            return
+        self._inbox.post(event)
+
+    def signal(self, name: str, payload: Json) -> None:
+        path = self._mailbox.send(name, payload)
+        if path is not None:
+            self._deliver(path, payload, RECEIVED)
+
+    def decide(self, path: NodePath, output: Json, outcome: str) -> None:
+        """Somebody decided an approval that waits."""
+        self._deliver(path, output, outcome)
+
+    def _deliver(self, path: NodePath, message: Json, outcome: str) -> None:
+        self._run.values.messages[path] = message
+        self._inbox.post(SignalReceived(path, outcome, self._run.clock.now()))
+
+    def _take_back_message(self, command: SettleNode) -> None:
+        """A waiting node ends. If not by the signal that is on its way to it, that signal is for the next one."""
+        values = self._run.values
+        begun = values.begun.get(command.path)
+        name = begun.waiting.signal if begun is not None else None
+        if name is None or command.status is NodeStatus.WAITING:
+            return
+        self._mailbox.leave(name, command.path)
+        if command.outcome != RECEIVED and command.path in values.messages:
+            self._mailbox.give_back(name, values.messages.pop(command.path))
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Leave nothing behind: no timer, no attempt but those that refuse to end. Twice is safe."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        for job in list(self._jobs.values()):
+            job.cancel()
+        if self._jobs:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+
+    def _job_ended(self, path: NodePath, ended: StepEnded | None) -> None:
+        """`ended` is None when its lane was ended from outside, with everything else."""
+        self._jobs.pop(path, None)
+        if ended is not None:
+            self._answer(ended)
+        if not self._jobs and self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)

@@ -47,6 +47,21 @@ def json_value(value: object, whose: str) -> Json:
         ) from None
 
 
+def deeper_than(value: Json, levels: int) -> bool:
+    """Whether lists and mappings stand in each other more than so many times; without recursion."""
+    containers = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(levels):
+        if not containers:
+            return False
+        containers = [
+            child
+            for each in containers
+            for child in (each.values() if isinstance(each, dict) else each)
+            if isinstance(child, (dict, list))
+        ]
+    return bool(containers)
+
+
 def _copy(value: object, depth: int) -> Json:
     kind = type(value)
     if value is None or kind is bool:

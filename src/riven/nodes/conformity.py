@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -21,7 +22,7 @@ def contract_faults(candidate: object) -> tuple[str, ...]:
     return tuple(_faults(cls))
 
 
-def schema_fault(cls: type[NodeType[BaseModel]]) -> str | None:
+def schema_fault(cls: type[NodeType[Any]]) -> str | None:
     """Why no JSON Schema can be made of the configuration; asked of foreign types alone, as it takes a millisecond."""
     try:
         cls.config.model_json_schema()

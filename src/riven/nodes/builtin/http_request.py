@@ -24,6 +24,7 @@ _RETRIED = frozenset({408, 425, 429})
 _LONGEST_PAUSE = 86_400.0
 """A server that asks for more than a day is not waited for any longer than that."""
 _EXCERPT = 200
+_EXCERPT_FROM = 16_384
 
 
 def _upper(value: object) -> object:
@@ -182,7 +183,7 @@ class HttpRequest(NodeType[HttpRequestConfig]):
         answer = await context.service(HttpClient).send(_call(config, context.idempotency_key))
         elapsed = round((time.perf_counter() - started) * 1_000)
         if not config.is_ok(answer.status):
-            raise _refused(answer, context.clock.now())
+            raise _refused(answer, context)
         return NodeResult(
             {
                 "status": answer.status,
@@ -247,13 +248,14 @@ def _parsed(answer: HttpAnswer, parse: str) -> Json:
     return text_of_body(answer.body, content_type)
 
 
-def _refused(answer: HttpAnswer, now: int) -> NodeError:
-    text = text_of_body(answer.body[: 4 * _EXCERPT], answer.headers.get("content-type", ""))
-    excerpt = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+def _refused(answer: HttpAnswer, context: NodeContext) -> NodeError:
+    text = text_of_body(answer.body[:_EXCERPT_FROM], answer.headers.get("content-type", ""))
+    # Before it is cut: half a secret would not be found any more.
+    excerpt = " ".join("".join(c if c.isprintable() else " " for c in context.redact(text)).split())
     shown = f": {excerpt[:_EXCERPT]}{'…' if len(excerpt) > _EXCERPT else ''}" if excerpt else ""
     reason = f" {answer.reason}" if answer.reason else ""
     message = f"{answer.shown} answered {answer.status}{reason}{shown}"
-    pause = _retry_after(answer.headers.get("retry-after"), now)
+    pause = _retry_after(answer.headers.get("retry-after"), context.clock.now())
     if answer.status >= 500:
         return NodeError(ErrorClass.HTTP_SERVER_ERROR, message, retry_after=pause)
     retryable = answer.status in _RETRIED

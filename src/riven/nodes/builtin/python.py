@@ -13,8 +13,6 @@ from riven.nodes.contract import Config, NodeContext, NodeError, NodeResult, Nod
 from riven.nodes.functions import FunctionContext, FunctionPool, Functions, Registered
 from riven.nodes.json_values import json_value
 
-_LONGEST_MESSAGE = 2_000
-
 
 class PythonConfig(Config):
     function: str = Field(min_length=1, max_length=128, description="The name under which it is registered.")
@@ -83,4 +81,4 @@ def _failed(error: BaseException) -> NodeError:
     except Exception:  # noqa: BLE001 - an exception of somebody else's, with a __str__ of its own
         text = "(no text)"
     name = type(error).__name__
-    return NodeError(ErrorClass.EXECUTION_ERROR, f"{name}: {text}"[:_LONGEST_MESSAGE] if text else name)
+    return NodeError(ErrorClass.EXECUTION_ERROR, f"{name}: {text}" if text else name)

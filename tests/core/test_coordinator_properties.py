@@ -13,14 +13,16 @@ from tests.core.simulation import Simulation, Wishes
 
 from riven.core.coordinator import Coordinator
 from riven.core.errors import ErrorClass, IllegalTransitionError
-from riven.core.graph import Edge, Graph, Join, JoinRule, NodeKind
-from riven.core.ids import NodePath, TimerId
+from riven.core.graph import Edge, Graph, Join, JoinRule, Node, NodeKind, OnFailure
+from riven.core.ids import NodeKey, NodePath, TimerId
 from riven.core.messages import (
+    AGAIN,
     CancelRequested,
     Command,
     Event,
     ExecutionStarted,
     ExecutionStatus,
+    Finish,
     NodeCompleted,
     NodeFailed,
     NodeStatus,
@@ -190,6 +192,29 @@ def test_a_coordinator_restored_before_every_event_gives_the_same_commands(
     for event, commands in history:
         coordinator = restored(coordinator)
         assert coordinator.receive(event) == commands
+
+
+def test_a_restored_repeat_still_knows_that_it_is_exhausted() -> None:
+    body = Graph.of(["look"], [])
+    poll = Node(key=NodeKey("poll"), type="repeat", kind=NodeKind.REPEAT, body=body, max_iterations=1)
+    coordinator = Coordinator(Graph((poll,)))
+    coordinator.receive(ExecutionStarted(1))
+    coordinator.receive(NodeCompleted(NodePath("poll"), 2))
+    coordinator.receive(NodeCompleted(NodePath("poll[0].look"), 3))
+    coordinator.receive(NodeCompleted(NodePath("poll[0]"), 4, AGAIN))
+    commands = restored(coordinator).receive(NodeCompleted(NodePath("poll"), 5))
+    assert commands[0] == SettleNode(NodePath("poll"), NodeStatus.COMPLETED, outcome="exhausted")
+
+
+def test_a_restored_run_that_finishes_its_branches_still_knows_its_first_failure() -> None:
+    nodes = Graph.of(["a", "b", "c"], []).nodes
+    coordinator = Coordinator(Graph(nodes, on_failure=OnFailure.FINISH_BRANCHES))
+    coordinator.receive(ExecutionStarted(1))
+    coordinator.receive(NodeFailed(NodePath("a"), 2, ErrorClass.TEMPLATE_ERROR))
+    coordinator = restored(coordinator)
+    coordinator.receive(NodeFailed(NodePath("b"), 3, ErrorClass.SECURITY_ERROR))
+    commands = restored(coordinator).receive(NodeCompleted(NodePath("c"), 4))
+    assert commands == [Finish(ExecutionStatus.FAILED, NodePath("a"), ErrorClass.TEMPLATE_ERROR)]
 
 
 # ---- what nobody asked for --------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import jsonschema_rs
 
 from riven.core.errors import ErrorClass, Problem
 from riven.nodes.contract import NodeError, NodeResult
-from riven.nodes.fields import timestamp_text
 from riven.wire.document import Json
+from riven.wire.times import to_rfc3339
 
 APPROVED: Literal["approved"] = "approved"
 REJECTED: Literal["rejected"] = "rejected"
@@ -21,7 +21,7 @@ def decided(
     decision: Decision, *, by: str | None, at: int, comment: str | None = None, data: Json = None
 ) -> NodeResult:
     """The result of an approval that somebody decided; `at` in milliseconds since the epoch."""
-    output = {"decision": decision, "by": by, "at": timestamp_text(at), "comment": comment, "data": data}
+    output = {"decision": decision, "by": by, "at": to_rfc3339(at), "comment": comment, "data": data}
     return NodeResult(output, decision)
 
 

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, TypeAlias
 
@@ -59,12 +58,6 @@ def parse_timestamp(value: object) -> int:
     return whole + math.ceil(int((fraction or "0").ljust(12, "0")) / 1_000_000_000)
 
 
-def timestamp_text(milliseconds: int) -> str:
-    """RFC 3339 in UTC, to the millisecond."""
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 Text: TypeAlias = Annotated[
     str, PlainValidator(_text), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
@@ -83,5 +76,3 @@ Timestamp: TypeAlias = Annotated[
     int, PlainValidator(parse_timestamp), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
 """Milliseconds since the epoch; in the document RFC 3339, always with a zone."""
-
-Mapped: TypeAlias = Mapping[str, Json]

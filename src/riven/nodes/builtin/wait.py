@@ -6,7 +6,8 @@ from pydantic import Field, model_validator
 
 from riven.core.graph import NodeKind
 from riven.nodes.contract import Config, NodeContext, NodeType, Waiting
-from riven.nodes.fields import Duration, Timestamp, timestamp_text
+from riven.nodes.fields import Duration, Timestamp
+from riven.wire.times import to_rfc3339
 
 
 class WaitConfig(Config):
@@ -38,4 +39,4 @@ class Wait(NodeType[WaitConfig]):
 
     def begin(self, config: WaitConfig, context: NodeContext) -> Waiting:
         due = config.until if config.until is not None else context.clock.now() + (config.for_ or 0)
-        return Waiting(due, output={"until": timestamp_text(due)})
+        return Waiting(due, output={"until": to_rfc3339(due)})

@@ -12,8 +12,8 @@ from riven.core.ids import NodePath
 from riven.effects.classify import Fault, fault, say_invalid
 from riven.effects.context import Frame, RunContext
 from riven.effects.plain import NotJsonError, copy_json
-from riven.effects.program import Condition, Configuration, NodeProgram, Output, Reads, dotted, put_in
-from riven.expressions.cel import ExpressionError
+from riven.effects.program import Condition, Configuration, NodeProgram, Output, Reads, put_in
+from riven.expressions.errors import ExpressionError, dotted
 from riven.nodes.contract import NodeError, Predicate
 from riven.wire.document import Json
 
@@ -146,11 +146,8 @@ def render_output(run: RunContext, frame: Frame, output: Output, where: str) -> 
 
 
 def template_fault(key: str, field: str, error: ExpressionError) -> Fault:
-    """Names node, field and expression."""
-    below = getattr(error, "field", "")
-    return _unfit(
-        key, f"{field}.{below}" if below else field, f"{error.message} (in {{{{ {error.source} }}}})"
-    )
+    """Names node and field; the error itself quotes the expression."""
+    return _unfit(key, f"{field}.{error.field}" if error.field else field, error.message)
 
 
 def _unfit(key: str, field: str, reason: str) -> Fault:

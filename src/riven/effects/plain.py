@@ -14,7 +14,7 @@ import orjson
 from riven.core.errors import RivenError
 from riven.wire.document import Json
 
-MAX_DEPTH = 200
+MAX_DEPTH = 250
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 

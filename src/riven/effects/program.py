@@ -12,7 +12,8 @@ import orjson
 
 from riven.core.errors import InvalidDocumentError, Problem
 from riven.core.graph import NodeKind
-from riven.expressions.cel import Expression, ExpressionError, compile_expression
+from riven.expressions.cel import Expression, compile_expression
+from riven.expressions.errors import ExpressionError, dotted
 from riven.expressions.references import References
 from riven.expressions.templates import Template, TemplateErrors, compile_template, has_placeholder
 from riven.nodes.contract import NodeType
@@ -251,13 +252,6 @@ def put_in(value: Json, place: Place, item: object) -> None:
     for step in place[:-1]:
         value = value[step]
     value[place[-1]] = item
-
-
-def dotted(place: Place) -> str:
-    text = ""
-    for step in place:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}"
-    return text.removeprefix(".")
 
 
 def mask_of(value: Json) -> Json:

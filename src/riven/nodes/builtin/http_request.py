@@ -135,7 +135,9 @@ class HttpRequestConfig(Config):
     auth: Auth | None = Field(default=None, description="Credentials; not sent on to another origin.")
     follow_redirects: bool = Field(default=True, strict=True, description="At most 5, each checked anew.")
     ok_status: Statuses = Field(
-        default=((200, 399),), description="Statuses that are no failure: 404, '200-299', or a list of these."
+        default=((200, 399),),
+        description="Statuses that are no failure: 404, '200-299', or a list of these.",
+        json_schema_extra={"default": "200-399"},  # as it is written
     )
     parse: Literal["auto", "json", "text"] = Field(
         default="auto", description="`auto`: JSON where the response says that it is JSON, text otherwise."

@@ -78,5 +78,5 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert all(char.isprintable() for line in shown for char in line)
 
 
-def test_lines_end_where_yaml_ends_them() -> None:
-    assert source_lines("a\r\nb\rc\nd\u2028e\x0bf") == ["a", "b", "c", "d", "e\x0bf"]
+def test_lines_end_where_problems_count_them_to_end() -> None:
+    assert source_lines("a\r\nb\rc\nd\u2028e\x0bf") == ["a", "b", "c", "d\u2028e\x0bf"]

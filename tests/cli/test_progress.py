@@ -2,10 +2,11 @@ from time import perf_counter
 
 import pytest
 
-from riven.cli.progress import Change, Progress, height
+from riven.cli.progress import Progress, height
 from riven.core.graph import Graph, Node, NodeKind
 from riven.core.ids import NodeKey, NodePath
 from riven.core.messages import NodeStatus
+from riven.engines.embedded.journal import ExecutionChange
 
 
 def container(key: str, kind: NodeKind, body: Graph) -> Node:
@@ -15,10 +16,8 @@ def container(key: str, kind: NodeKind, body: Graph) -> Node:
 def tell(
     progress: Progress, path: str, status: NodeStatus, *, error: bool = False, items: int | None = None
 ) -> None:
-    told = Change(
-        path=NodePath(path), status=status, error=("EXECUTION_ERROR", "no") if error else None, items=items
-    )
-    progress.apply(told, 0.0)
+    fault = {"type": "EXECUTION_ERROR", "message": "no"} if error else None
+    progress.apply(ExecutionChange(path=NodePath(path), status=status, at=0, error=fault, items=items))
 
 
 def seen(progress: Progress, lines: int = 50) -> list[str]:
@@ -95,7 +94,7 @@ def test_scopes_within_scopes() -> None:
 @pytest.mark.parametrize("path", ["", "nobody", "a.b", "a[0].b", "each[0]", "each[0].nobody", "each.send.x", "[", "each[x]"])  # fmt: skip
 def test_what_the_graph_does_not_have_changes_nothing(path: str) -> None:
     progress = Progress(Graph((container("each", NodeKind.FOR_EACH, SEND), *Graph.of(["a"], []).nodes)))
-    assert progress.apply(Change(path=NodePath(path), status=NodeStatus.RUNNING), 0.0) is None
+    assert progress.apply(ExecutionChange(path=NodePath(path), status=NodeStatus.RUNNING, at=0)) is None
     assert progress.counts[NodeStatus.RUNNING] == 0
 
 

@@ -1,11 +1,12 @@
 import pytest
 
 from riven.cli.plain import PlainLines
-from riven.cli.progress import Change, Progress
+from riven.cli.progress import Progress
 from riven.cli.wording import duration_words
 from riven.core.graph import Graph, Node, NodeKind
 from riven.core.ids import NodeKey, NodePath
 from riven.core.messages import NodeStatus, SkipReason
+from riven.engines.embedded.journal import Awaited, ExecutionChange
 
 
 @pytest.mark.parametrize(
@@ -33,40 +34,51 @@ GRAPH = Graph(
 )
 
 
+STARTED = 1_000
+
+
+def told(path: str, status: NodeStatus, after: int = 0, **fields: object) -> ExecutionChange:
+    return ExecutionChange(path=NodePath(path), status=status, at=STARTED + after, **fields)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
+        (told("order", NodeStatus.COMPLETED, outcome="success", after=12), "order  COMPLETED  12 ms"),
+        (told("large", NodeStatus.COMPLETED, outcome="true", after=1), "large  COMPLETED  true  1 ms"),
         (
-            Change(path=NodePath("order"), status=NodeStatus.COMPLETED, outcome="success", duration=12),
-            "order  COMPLETED  12 ms",
-        ),
-        (
-            Change(path=NodePath("large"), status=NodeStatus.COMPLETED, outcome="true", duration=1),
-            "large  COMPLETED  true  1 ms",
-        ),
-        (
-            Change(path=NodePath("order"), status=NodeStatus.RETRYING, attempt=1, due=3_000, error=("TIMEOUT", "20 s passed")),
+            told("order", NodeStatus.RETRYING, attempt=1, next_retry_at=STARTED + 2_000, error={"type": "TIMEOUT", "message": "20 s passed"}),
             "order  RETRYING  attempt 1 failed, again in 2.0 s  TIMEOUT: 20 s passed",
         ),
         (
-            Change(path=NodePath("order"), status=NodeStatus.FAILED, attempt=3, duration=4_000, error=("X", "a\nb\x1b[2J")),
+            told("order", NodeStatus.FAILED, attempt=3, error={"type": "X", "message": "a\nb\x1b[2J"}, after=4_000),
             "order  FAILED  after 3 attempts  X: a b\\x1b[2J  4.0 s",
         ),
+        (told("order", NodeStatus.RUNNING, attempt=2), "order  RUNNING  attempt 2"),
+        (told("order", NodeStatus.SKIPPED, skip_reason=SkipReason.UPSTREAM_FAILED), "order  SKIPPED  upstream_failed"),
         (
-            Change(path=NodePath("order"), status=NodeStatus.SKIPPED, reason=SkipReason.UPSTREAM_FAILED),
-            "order  SKIPPED  upstream_failed",
+            told("order", NodeStatus.WAITING, waiting=Awaited(kind="timer", until=STARTED + 60_000)),
+            "order  WAITING  1m 00s left",
         ),
-        (Change(path=NodePath("order"), status=NodeStatus.WAITING, due=61_000), "order  WAITING  1m 00s left"),
-        (Change(path=NodePath("order"), status=NodeStatus.CANCELED), "order  CANCELED"),
-        (Change(path=NodePath("each"), status=NodeStatus.RUNNING, items=3), "each   RUNNING  0 of 3 items"),
-        (Change(path=NodePath("each"), status=NodeStatus.COMPLETED, items=1), "each   COMPLETED  1 item"),
         (
-            Change(path=NodePath("each[10].send"), status=NodeStatus.COMPLETED, duration=5),
-            "each[10].send  COMPLETED  5 ms",
+            told("order", NodeStatus.WAITING, waiting=Awaited(kind="signal", name="paid")),
+            "order  WAITING  for the signal paid",
         ),
+        (told("order", NodeStatus.WAITING, waiting=Awaited(kind="approval")), "order  WAITING  for a decision"),
+        (told("each", NodeStatus.RUNNING, items=3), "each   RUNNING  0 of 3 items"),
+        (told("each", NodeStatus.COMPLETED, items=1, after=5), "each   COMPLETED  1 item  5 ms"),
+        (told("each[10].send", NodeStatus.COMPLETED, after=5), "each[10].send  COMPLETED  5 ms"),
     ],
 )  # fmt: skip
-def test_a_change_is_one_line(change: Change, line: str) -> None:
-    row = Progress(GRAPH).apply(change, 0.0)
+def test_a_change_is_one_line(change: ExecutionChange, line: str) -> None:
+    progress = Progress(GRAPH)
+    progress.apply(told(change.path, NodeStatus.RUNNING))
+    row = progress.apply(change)
     assert row is not None
-    assert PlainLines(GRAPH).line(change, row, 1_000) == line
+    assert PlainLines(GRAPH).line(row, STARTED) == line
+
+
+def test_a_node_that_never_started_has_no_time() -> None:
+    row = Progress(GRAPH).apply(told("order", NodeStatus.CANCELED))
+    assert row is not None
+    assert PlainLines(GRAPH).line(row, STARTED) == "order  CANCELED"

@@ -93,7 +93,7 @@ def _app(entries: Mapping[str, Entry]) -> LazyGroup:
         entries,
         name="riven",
         help="Workflows as documents: check them, run them, draw them.",
-        epilog=_examples(
+        epilog=examples(
             "riven validate refund.yaml",
             "riven run refund.yaml --input amount=120 --input orderId=A7",
             "riven graph refund.yaml --format svg > refund.svg",
@@ -125,7 +125,7 @@ def _app(entries: Mapping[str, Entry]) -> LazyGroup:
     )
 
 
-def _examples(*lines: str) -> str:
+def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 

@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from riven.cli.lettering import clipped, printable
 from riven.core.errors import RivenError
 from riven.wire.document import Json
 from riven.wire.durations import parse_duration
 
-_DECISIONS = ("approved", "rejected")
+Decision: TypeAlias = Literal["approved", "rejected"]
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 _SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 
@@ -108,16 +108,18 @@ def parse_signals(written: Iterable[str]) -> list[tuple[str, Json]]:
     ]
 
 
-def parse_decisions(written: Iterable[str]) -> dict[str, str]:
-    decisions: dict[str, str] = {}
+def parse_decisions(written: Iterable[str]) -> dict[str, Decision]:
+    decisions: dict[str, Decision] = {}
     for pair in parse_pairs(written, "--approve", "path=approved or path=rejected"):
-        if pair.value not in _DECISIONS:
-            raise CallError(
-                f"--approve {_short(pair.name)}: the decision is approved or rejected, not {_short(pair.value)}"
-            )
         if pair.name in decisions:
             raise CallError(f"--approve {_short(pair.name)} is given twice; decide once")
-        decisions[pair.name] = pair.value
+        match pair.value:
+            case "approved" | "rejected":
+                decisions[pair.name] = pair.value
+            case other:
+                raise CallError(
+                    f"--approve {_short(pair.name)}: the decision is approved or rejected, not {_short(other)}"
+                )
     return decisions
 
 

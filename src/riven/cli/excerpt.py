@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from riven.cli.lettering import char_cells, text_cells
 
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line in YAML, so that our lines are those that problems count."""
+_BREAK = re.compile(r"\r\n|\r|\n")
+"""What ends a line for those who count them in problems."""
 _TAB = 4
 _SMALLEST = 20
 

@@ -1,11 +1,13 @@
 """A run as plain lines, one for each change: for pipes, logs and terminals that cannot move their cursor."""
 
 from riven.cli.lettering import printable, text_cells
-from riven.cli.progress import Change, Row
-from riven.cli.wording import change_words, duration_words, error_words
+from riven.cli.progress import TERMINAL, Row
+from riven.cli.wording import duration_words, error_words, row_words
 from riven.core.graph import Graph
+from riven.core.messages import NodeStatus
 
 _WIDEST = 32
+_ENDED = TERMINAL - {NodeStatus.SKIPPED}
 
 
 class PlainLines:
@@ -13,15 +15,11 @@ class PlainLines:
         widths = [text_cells(node.key) for node in graph.nodes]
         self._width = min(max(widths, default=0), _WIDEST)
 
-    def line(self, change: Change, row: Row, now: int) -> str:
+    def line(self, row: Row, now: int) -> str:
         """As in `order   COMPLETED  12 ms`."""
-        parts = [
-            f"{printable(change.path):<{self._width}}",
-            change.status.value,
-            *change_words(change, row, now),
-        ]
-        if (error := error_words(change)) is not None:
+        parts = [f"{printable(row.path):<{self._width}}", row.status.value, *row_words(row, now)]
+        if row.last is not None and (error := error_words(row.last.error)) is not None:
             parts.append(error)
-        if change.duration is not None:
-            parts.append(duration_words(change.duration))
+        if row.status in _ENDED and row.duration is not None:
+            parts.append(duration_words(row.duration))
         return "  ".join(parts)

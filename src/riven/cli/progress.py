@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from riven.core.graph import Graph, NodeKind
 from riven.core.ids import ROOT_PATH, NodePath, node_path, scope_path
-from riven.core.messages import NodeStatus, SkipReason
+from riven.core.messages import NodeStatus
+from riven.engines.embedded.journal import ExecutionChange
 
 TERMINAL = frozenset({NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED, NodeStatus.CANCELED})
 ACTIVE = frozenset({NodeStatus.RUNNING, NodeStatus.RETRYING, NodeStatus.WAITING})
@@ -19,23 +20,6 @@ MANY_ITEMS = 8
 """A container with more of them shows only the items that run, wait or failed, and how many have ended."""
 _RECENT = 64
 _SEGMENT = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?(?:\.|$)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A node has changed. Durations in milliseconds, `due` since the epoch."""
-
-    path: NodePath
-    status: NodeStatus
-    attempt: int = 0
-    outcome: str | None = None
-    reason: SkipReason | None = None
-    error: tuple[str, str] | None = None
-    """Class and message."""
-    duration: int | None = None
-    due: int | None = None
-    items: int | None = None
-    """How many items a for_each has."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,10 +35,10 @@ class Row:
     order: tuple[int, ...]
     parent: "Row | None"
     body: Graph | None = None
-    last: Change | None = None
+    last: ExecutionChange | None = None
     status: NodeStatus = NodeStatus.PENDING
-    since: float = 0.0
-    """When it last changed, by the clock of whoever tells the changes."""
+    started: int | None = None
+    """When its first attempt began, in milliseconds since the epoch."""
     told_items: int = 0
     crowded: bool = False
     """Has too many items to show each."""
@@ -62,6 +46,11 @@ class Row:
     """Of every item or iteration seen, how many of its nodes are not terminal."""
     inner: list["Row"] = field(default_factory=list)
     """Its rows while there are few."""
+
+    @property
+    def duration(self) -> int | None:
+        """Milliseconds from its first attempt to its last change."""
+        return None if self.started is None or self.last is None else self.last.at - self.started
 
     @property
     def items(self) -> int | None:
@@ -120,14 +109,17 @@ class Progress:
     def failed(self) -> Iterable[Row]:
         return self._failed.values()
 
-    def apply(self, change: Change, now: float) -> Row | None:
-        """Take a change in; its row, or None for a path that the graph does not have."""
+    def apply(self, change: ExecutionChange) -> Row | None:
+        """Take a change of a node in; its row, or None for a path that the graph does not have."""
         row = self.rows.get(change.path) or self._discover(change.path)
         if row is None:
             return None
         if change.items is not None:
             row.told_items = change.items
-        before, row.status, row.last, row.since = row.status, change.status, change, now
+        status = NodeStatus(change.status)
+        if row.started is None and status is NodeStatus.RUNNING:
+            row.started = change.at
+        before, row.status, row.last = row.status, status, change
         self._moved(row, before)
         self._expect(row)
         return row

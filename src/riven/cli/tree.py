@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from riven.cli.lettering import clipped, printable, text_cells
-from riven.cli.progress import Progress, Row, View
-from riven.cli.wording import change_words, duration_words, error_words
+from riven.cli.progress import TERMINAL, Progress, Row, View
+from riven.cli.wording import duration_words, error_words, row_words
 from riven.core.messages import ExecutionStatus, NodeStatus
 
 _STYLES = {
@@ -57,6 +57,7 @@ _ENDS = {
     ExecutionStatus.FAILED: NodeStatus.FAILED,
     ExecutionStatus.CANCELED: NodeStatus.CANCELED,
 }
+_ENDED = TERMINAL - {NodeStatus.SKIPPED}
 _LONGEST_END = 200
 """Lines of the last picture at most; it may be longer than the screen, being scrolled and kept."""
 
@@ -67,10 +68,9 @@ class TreeView:
 
     name: str
     progress: Progress
-    elapsed: Callable[[], float]
-    """Seconds since the run began, by the clock that `Progress` is told."""
+    began: int
+    """Milliseconds since the epoch, as everything that changes tell."""
     now: Callable[[], int]
-    """Milliseconds since the epoch."""
     unicode: bool = True
     question: Sequence[Text] = ()
     notice: str | None = None
@@ -115,15 +115,16 @@ class TreeView:
         if types:
             line.append(f"  {clipped(row.type, types):<{types}}", style="dim")
         if row.last is not None:
-            words = change_words(row.last, row, self.now())
-            if row.status is NodeStatus.RUNNING:
-                words.append(duration_words((self.elapsed() - row.since) * 1_000))
-            elif row.last.duration is not None and row.status is not NodeStatus.SKIPPED:
-                words.append(duration_words(row.last.duration))
+            now = self.now()
+            words = row_words(row, now)
+            if row.started is not None and row.status is NodeStatus.RUNNING:
+                words.append(duration_words(now - row.started))
+            elif row.duration is not None and row.status in _ENDED:
+                words.append(duration_words(row.duration))
             line.append("  " + "  ".join(words), style=style if row.status is NodeStatus.FAILED else "dim")
         yield line
         if row.status in (NodeStatus.FAILED, NodeStatus.RETRYING) and row.last is not None:
-            error = error_words(row.last)
+            error = error_words(row.last.error)
             if error is not None:
                 yield Text(
                     f"    {'  ' * row.depth}{error}",
@@ -147,7 +148,7 @@ class TreeView:
         tail = f"  {done:,}/{total:,}"
         if words := _counts(+told):
             tail += f"  {words}"
-        tail += f"  {duration_words(self.elapsed() * 1_000)}"
+        tail += f"  {duration_words(self.now() - self.began)}"
         room = max(min(width - text_cells(tail) - 4, 40), 8)
         filled = room if total == 0 else done * room // total
         full, empty = ("━", "─") if self.unicode else ("#", "-")

@@ -1,9 +1,11 @@
 """How the state of a node or a run is put into words, the same on a terminal and in a pipe."""
 
 from riven.cli.lettering import printable
-from riven.cli.progress import Change, Row
+from riven.cli.progress import Row
 from riven.core.graph import SUCCESS
 from riven.core.messages import NodeStatus
+from riven.engines.embedded.journal import Awaited
+from riven.wire.document import Json
 
 
 def duration_words(milliseconds: float) -> str:
@@ -25,27 +27,31 @@ def count_words(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def error_words(change: Change) -> str | None:
-    """Class and message in one line."""
-    if change.error is None:
+def error_words(error: Json) -> str | None:
+    """Class and message of `{type, message}` in one line."""
+    if error is None:
         return None
-    kind, message = change.error
-    return printable(": ".join(part for part in (kind, " ".join(message.split())) if part))
+    parts = (str(error.get("type") or ""), " ".join(str(error.get("message") or "").split()))
+    return printable(": ".join(part for part in parts if part))
 
 
-def change_words(change: Change, row: Row, now: int) -> list[str]:
-    """What is worth saying beside the status; `now` is the time since the epoch."""
+def row_words(row: Row, now: int) -> list[str]:
+    """What is worth saying beside the status; `now` in milliseconds since the epoch."""
     words: list[str] = []
-    match change.status:
+    change = row.last
+    if change is None:
+        return words
+    match row.status:
         case NodeStatus.COMPLETED:
             if change.outcome is not None and (len(row.labels) > 1 or change.outcome != SUCCESS):
                 words.append(printable(change.outcome))
         case NodeStatus.SKIPPED:
-            words.append("" if change.reason is None else change.reason.value)
-        case NodeStatus.WAITING if change.due is not None:
-            words.append(f"{duration_words(change.due - now)} left")
+            words.append("" if change.skip_reason is None else change.skip_reason.value)
+        case NodeStatus.WAITING if change.waiting is not None:
+            words += _waiting_words(change.waiting, now)
         case NodeStatus.RETRYING:
-            again = "" if change.due is None else f", again in {duration_words(change.due - now)}"
+            due = change.next_retry_at
+            again = "" if due is None else f", again in {duration_words(due - now)}"
             words.append(f"attempt {change.attempt} failed{again}")
         case NodeStatus.FAILED if change.attempt > 1:
             words.append(f"after {change.attempt} attempts")
@@ -56,6 +62,17 @@ def change_words(change: Change, row: Row, now: int) -> list[str]:
     if row.items is not None:
         words.append(items_words(row))
     return [word for word in words if word]
+
+
+def _waiting_words(awaited: Awaited, now: int) -> list[str]:
+    words = []
+    if awaited.kind == "signal":
+        words.append(f"for the signal {printable(awaited.name or '')}")
+    elif awaited.kind == "approval":
+        words.append("for a decision")
+    if awaited.until is not None:
+        words.append(f"{duration_words(awaited.until - now)} left")
+    return words
 
 
 def items_words(row: Row) -> str:

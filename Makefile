@@ -49,7 +49,7 @@ house: setup ## print the figures of the house: sizes, cycles, who imports whom
 	@$(BIN)/python tools/house.py src/riven
 
 lock: setup ## write requirements.lock anew from pyproject.toml
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --group dev --extra embedded pyproject.toml --output-file requirements.lock
 
 clean: ## remove what setup and the tools made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -1,0 +1,1 @@
+"""Connections, transactions, tables and migrations; the only place that commits."""

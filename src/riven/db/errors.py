@@ -1,0 +1,62 @@
+"""What PostgreSQL may say, translated once: nobody outside `db` sees a driver's exception.
+
+DatabaseError
+├── DatabaseUnavailableError   nobody there, shutting down, or the connection broke: try again, nothing is known
+├── ConstraintError            a CHECK, UNIQUE or FOREIGN KEY refused the rows; `constraint` names it
+├── ConflictError              a deadlock or a lock that was waited for too long: try again
+└── StatementError             anything else: ours, or a value that PostgreSQL cannot hold
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+from riven.core.errors import RivenError
+
+
+class DatabaseError(RivenError):
+    pass
+
+
+class DatabaseUnavailableError(DatabaseError):
+    pass
+
+
+class ConstraintError(DatabaseError):
+    def __init__(self, message: str, constraint: str) -> None:
+        self.constraint = constraint
+        super().__init__(message)
+
+
+class ConflictError(DatabaseError):
+    pass
+
+
+class StatementError(DatabaseError):
+    pass
+
+
+_AWAY = (
+    OSError,  # TimeoutError among them
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+)
+_CONFLICTS = (asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError, asyncpg.SerializationError)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    try:
+        yield
+    except asyncpg.IntegrityConstraintViolationError as error:
+        raise ConstraintError(str(error), error.constraint_name or "") from error
+    except _CONFLICTS as error:
+        raise ConflictError(str(error)) from error
+    except _AWAY as error:
+        raise DatabaseUnavailableError(str(error) or type(error).__name__) from error
+    except asyncpg.PostgresError as error:
+        raise StatementError(str(error)) from error

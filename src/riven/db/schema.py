@@ -1,0 +1,73 @@
+"""Bring a database to the schema of this code, and say whether it is there."""
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from riven.db.engine import Database
+
+_MIGRATION_LOCK = 7_483_102_551
+"""Key of the advisory lock: of several processes that migrate at once, one does and the others find it done."""
+
+
+def _engine(url: str) -> AsyncEngine:
+    return create_async_engine(make_url(url).set(drivername="postgresql+asyncpg"), poolclass=NullPool)
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    return config
+
+
+def latest_revision() -> str:
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    if head is None:
+        raise RuntimeError("this build has no migrations")
+    return head
+
+
+async def migrate(url: str) -> str:
+    """Apply what is missing; answers the revision that the schema has now."""
+    engine = _engine(url)
+    try:
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
+            await connection.commit()
+            try:
+                await connection.run_sync(_upgrade)
+            finally:
+                await connection.rollback()
+                await connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _MIGRATION_LOCK})
+                await connection.commit()
+    finally:
+        await engine.dispose()
+    return latest_revision()
+
+
+def _upgrade(connection: Connection) -> None:
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    connection.commit()
+
+
+def differences(connection: Connection, metadata: Any) -> list[Any]:  # noqa: ANN401  # as Alembic has them
+    """What the tables of the code and those of the database disagree on; for the test that they don't."""
+    from_database = MigrationContext.configure(connection)
+    return list(command.autogenerate.compare_metadata(from_database, metadata))  # type: ignore[attr-defined]
+
+
+async def is_current(database: Database) -> bool:
+    async with database.read() as connection:
+        known = await connection.fetch_value("SELECT to_regclass('alembic_version') IS NOT NULL")
+        return bool(known) and (
+            await connection.fetch_value("SELECT version_num FROM alembic_version") == latest_revision()
+        )

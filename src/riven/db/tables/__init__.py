@@ -1,0 +1,1 @@
+"""The tables, as SQLAlchemy Core describes them; seen only by the stages that own SQL."""

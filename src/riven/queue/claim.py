@@ -1,0 +1,146 @@
+"""Claim executions: fairly, within every workspace's limit, never waiting for anybody.
+
+One call is one transaction and serves up to `CANDIDATES` workspaces; `Claimer.claim` repeats it until the room is used
+up or nothing is found. Two processes never admit for one workspace at once, so a count is exact for as long as it
+matters; a workspace that another process is serving is skipped and tried again 20 ms later.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from riven.db.engine import Connection, Database, Row
+from riven.db.errors import ConflictError
+from riven.db.statements import load
+from riven.queue.turns import Line, Served, choose
+
+CANDIDATES = 16
+_LINE = 64
+"""At most so many items of one workspace in one claim."""
+
+_CANDIDATES = load("riven.queue", "candidates")
+_LOCK_WORKSPACES = load("riven.queue", "lock_workspaces")
+_CHOOSE = load("riven.queue", "choose")
+_CLAIM = load("riven.queue", "claim")
+_MARK_SERVED = load("riven.queue", "mark_served")
+_RECHECK_HINTS = load("riven.queue", "recheck_hints")
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """An execution that this process drives from now on, and the rows it was made from."""
+
+    queue_id: UUID
+    execution_id: UUID
+    workspace_id: UUID
+    run: int
+    token: int
+    attempts: int
+    row: Row
+    """All columns of the execution that a start needs; see sql/claim.sql."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """An item that cannot be started: its execution is gone (`status` None) or is in a status that needs no start."""
+
+    queue_id: UUID
+    execution_id: UUID
+    status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    claimed: Sequence[Claimed]
+    strays: Sequence[Stray]
+    skipped: bool
+    """A workspace was being served by somebody else: look again soon."""
+    full: Sequence[Served]
+    """Workspaces that this claim brought to their limit while more of theirs waits."""
+
+
+async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
+    """Claim up to `room` executions for `owner`, from as many workspaces as it takes."""
+    claimed: list[Claimed] = []
+    strays: list[Stray] = []
+    full: list[Served] = []
+    tried: list[UUID] = []
+    skipped = False
+    while len(claimed) < room:
+        async with database.read() as connection:
+            candidates = [row["id"] for row in await connection.fetch(_CANDIDATES, CANDIDATES, tried)]
+        if not candidates:
+            break
+        turn = await _serve(database, owner, candidates, room - len(claimed))
+        claimed += turn.claimed
+        strays += turn.strays
+        full += turn.full
+        skipped = skipped or turn.skipped
+        tried += candidates
+    return Claim(claimed, strays, skipped, full)
+
+
+async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: int) -> Claim:
+    rows: list[Row] = []
+    try:
+        async with database.transaction() as connection:
+            locked = [row["id"] for row in await connection.fetch(_LOCK_WORKSPACES, candidates)]
+            if not locked:
+                return Claim((), (), skipped=True, full=())
+            chosen, served = await _choose(connection, locked, room)
+            if chosen:
+                rows = await connection.fetch(_CLAIM, chosen, owner)
+            await _mark(connection, served)
+    except ConflictError:
+        return Claim((), (), skipped=True, full=())
+    hinted = [each.workspace_id for each in served if each.idle or each.at_capacity]
+    again = False
+    if hinted:
+        async with database.read() as connection:
+            again = bool(await connection.fetch(_RECHECK_HINTS, hinted))
+    claimed = [_claimed(row) for row in rows if row["token"] is not None]
+    strays = [
+        Stray(row["queue_id"], row["execution_id"], row["found_status"])
+        for row in rows
+        if row["token"] is None
+    ]
+    full = [each for each in served if each.taken and each.at_capacity]
+    return Claim(claimed, strays, skipped=again or len(locked) < len(candidates), full=full)
+
+
+async def _choose(connection: Connection, locked: list[UUID], room: int) -> tuple[list[UUID], list[Served]]:
+    most = min(room, _LINE)
+    lines = [
+        Line(
+            workspace_id=row["workspace_id"],
+            weight=row["weight"],
+            running_limit=row["running_limit"],
+            in_use=row["in_use"],
+            items=list(zip(row["queue_ids"] or (), row["holds_slot"] or (), strict=True)),
+            complete=len(row["queue_ids"] or ()) < most,
+        )
+        for row in await connection.fetch(_CHOOSE, locked, most)
+    ]
+    return choose(lines, room)
+
+
+async def _mark(connection: Connection, served: Sequence[Served]) -> None:
+    await connection.execute(
+        _MARK_SERVED,
+        [each.workspace_id for each in served],
+        [each.taken > 0 for each in served],
+        [each.idle for each in served],
+        [each.at_capacity for each in served],
+    )
+
+
+def _claimed(row: Row) -> Claimed:
+    return Claimed(
+        queue_id=row["queue_id"],
+        execution_id=row["execution_id"],
+        workspace_id=row["workspace_id"],
+        run=row["run"],
+        token=row["token"],
+        attempts=row["attempts"],
+        row=row,
+    )

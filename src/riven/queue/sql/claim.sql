@@ -1,0 +1,40 @@
+-- Take the chosen items: both rows move together, the token tells every earlier owner that it drives no longer.
+-- The update of an execution waits for flushes under way, so the new owner reads a complete journal. Items whose
+-- execution is gone or cannot be started come back as strays, untouched.
+-- $1: items; $2: the process that claims.
+WITH items AS MATERIALIZED (
+    SELECT id, execution_id, holds_slot
+    FROM execution_queue
+    WHERE id = ANY ($1::uuid[]) AND status = 'PENDING' AND due
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED
+), executions AS MATERIALIZED (
+    SELECT e.id, e.status, e.started_at
+    FROM workflow_executions e
+    JOIN items i ON i.execution_id = e.id
+    ORDER BY e.id
+    FOR NO KEY UPDATE OF e
+), taken AS (
+    UPDATE workflow_executions e
+    SET status = 'RUNNING', token = e.token + 1, owner_id = $2, started_at = coalesce(e.started_at, now()),
+        waiting_kind = NULL, waiting_since = NULL, waiting_until = NULL
+    FROM executions x
+    WHERE e.id = x.id AND x.status IN ('PENDING', 'WAITING', 'RUNNING')
+    RETURNING e.id, e.workspace_id, e.workflow_definition_id, e.workflow_definition_version_id, e.workflow_name,
+              e.version, e.run, e.token, e.input, e.trigger, e.created_at, e.started_at, e.deadline_at,
+              e.retry_defaults, e.rules_version, e.recoveries, e.suspect, x.status AS status_before,
+              x.started_at IS NULL AS first_start
+), claimed AS (
+    UPDATE execution_queue q
+    SET status = 'CLAIMED', owner_id = $2, claimed_at = now(), status_before = t.status_before,
+        slot_taken = t.status_before <> 'RUNNING', first_start = t.first_start, holds_slot = false,
+        waiting_kind = NULL
+    FROM taken t
+    WHERE q.execution_id = t.id
+    RETURNING q.id, q.execution_id, q.attempts
+)
+SELECT i.id AS queue_id, i.execution_id, c.attempts, t.*, x.status AS found_status
+FROM items i
+LEFT JOIN executions x ON x.id = i.execution_id
+LEFT JOIN taken t ON t.id = i.execution_id
+LEFT JOIN claimed c ON c.id = i.id

@@ -1,0 +1,12 @@
+-- Items whose time has come. Every claim loop runs this, at the next due time and at least each second.
+-- $1: at most so many.
+UPDATE execution_queue
+SET due = true
+WHERE id IN (
+    SELECT id FROM execution_queue
+    WHERE status = 'PENDING' AND NOT due AND available_at <= now()
+    ORDER BY available_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING workspace_id

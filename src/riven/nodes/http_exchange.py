@@ -6,8 +6,8 @@ carry them from one tenant to the next, reads proxies from the environment, and 
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urljoin
@@ -153,9 +153,18 @@ class HttpExchange:
     async def _body(self, response: httpcore.Response, headers: dict[str, str]) -> bytes:
         if response.status in _REDIRECTS and "location" in headers:
             return b""
-        chunks = response.stream
-        assert not isinstance(chunks, bytes)  # noqa: S101 - responses of the asynchronous pool are streams
-        return await read_body(chunks, headers.get("content-encoding", ""), self._limits.body_bytes)  # type: ignore[arg-type]
+        assert isinstance(response.stream, AsyncIterable)  # noqa: S101 - of an asynchronous pool it is
+        chunks = aiter(response.stream)
+        try:
+            return await read_body(chunks, headers.get("content-encoding", ""), self._limits.body_bytes)
+        except BodyError:
+            # The library's stream is made of generators in generators. Left half-way they would be finished later, by
+            # tasks that nobody waits for; a closed connection finishes them now.
+            await response.aclose()
+            with suppress(httpcore.NetworkError, httpcore.ProtocolError):
+                async for _ in chunks:
+                    pass
+            raise
 
     def _pool(self, scheme: str) -> httpcore.AsyncConnectionPool:
         if scheme not in self._pools:
@@ -234,5 +243,5 @@ def _reason(error: BaseException) -> str:
             return f"the certificate is not trusted: {cause.verify_message}"
         if isinstance(cause, OSError) and cause.strerror:
             told = cause.strerror
-        cause = cause.__cause__ or cause.__context__
+        cause = cause.__cause__ or cause.__context__  # the library raises again `from None`
     return told or type(error).__name__

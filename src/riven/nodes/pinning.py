@@ -7,7 +7,6 @@ answer otherwise. TLS and the Host header still see the name.
 
 import asyncio
 import ipaddress
-import socket
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -72,12 +71,14 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
             return [ipaddress.ip_address(host)]
         except ValueError:
             pass
+        found: Sequence[str] = ()
+        fault = "it has no address"
         try:
             found = await self._resolver(host, port)
-        except socket.gaierror as error:
-            raise httpcore.ConnectError(f"the host {host} cannot be found: {error.strerror}") from None
-        except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(f"the host {host} cannot be found: {error}") from None
+        except OSError as error:
+            fault = error.strerror or str(error)
+        except UnicodeError as error:
+            fault = str(error)
         if not found:
-            raise httpcore.ConnectError(f"the host {host} has no address")
+            raise httpcore.ConnectError(f"the host {host} cannot be found: {fault}")
         return [ipaddress.ip_address(address) for address in found]

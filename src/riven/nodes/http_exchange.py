@@ -5,6 +5,7 @@ carry them from one tenant to the next, reads proxies from the environment, and 
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -241,7 +242,7 @@ def _reason(error: BaseException) -> str:
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate is not trusted: {cause.verify_message}"
-        if isinstance(cause, OSError) and cause.strerror:
-            told = cause.strerror
+        if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and (cause.errno or 0) > 0:
+            told = os.strerror(cause.errno or 0)
         cause = cause.__cause__ or cause.__context__  # the library raises again `from None`
     return told or type(error).__name__

@@ -230,6 +230,7 @@ def _render_text(shape: _Text, roots: Mapping[str, Json], location: Location, wr
 
 def _instead_of_null(source: str) -> str:
     if "orValue(null)" in source:
-        return f": write `{shorten(source.replace('orValue(null)', "orValue('')"))}`"
+        instead = source.replace("orValue(null)", "orValue('')")
+        return f": write `{shorten(instead)}`"
     shown = source if len(source) <= 40 and source.isprintable() else "x"
     return f": write `{shown} == null ? '' : {shown}` (or, for what may be absent, `.?` and `.orValue('')`)"

@@ -20,8 +20,8 @@ WFCOMMONS = sorted(FOLDER.glob("*.json"))
 ALIBABA = (FOLDER / "alibaba-300.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-def read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+def read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def parents_of(edges: Sequence[tuple[str, str]]) -> Mapping[str, list[str]]:

@@ -45,6 +45,8 @@ class References:
     steps: tuple[StepReference, ...] = ()
     """In the order in which they are first read; one for each step, `maybe` if all its reads are."""
     secrets: frozenset[str] = frozenset()
+    vars: frozenset[str] = frozenset()
+    """Constants that are read without `?`, by name."""
 
     def union(self, *others: "References") -> "References":
         if not others:
@@ -54,6 +56,7 @@ class References:
             roots=frozenset().union(*(each.roots for each in every)),
             steps=_merged(step for each in every for step in each.steps),
             secrets=frozenset().union(*(each.secrets for each in every)),
+            vars=frozenset().union(*(each.vars for each in every)),
         )
 
 
@@ -84,6 +87,7 @@ class Reading:
 def references_of(reads: Iterable[Read]) -> References:
     roots: set[str] = set()
     secrets: set[str] = set()
+    constants: set[str] = set()
     steps: list[StepReference] = []
     for read in reads:
         path = read.path
@@ -92,7 +96,9 @@ def references_of(reads: Iterable[Read]) -> References:
             secrets.add(str(path.links[0].key))
         elif path.root == "steps":
             steps.append(StepReference(str(path.links[0].key), _is_maybe(read)))
-    return References(frozenset(roots), _merged(steps), frozenset(secrets))
+        elif path.root == "vars" and path.links and not path.links[0].optional and not read.asked:
+            constants.add(str(path.links[0].key))
+    return References(frozenset(roots), _merged(steps), frozenset(secrets), frozenset(constants))
 
 
 def read_expression(source: str, tree: Expr) -> Reading:

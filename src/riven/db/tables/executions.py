@@ -91,31 +91,50 @@ workflow_execution_nodes = Table(
     "workflow_execution_nodes",
     metadata,
     Column("execution_id", Uuid, ForeignKey(workflow_executions.c.id, ondelete="CASCADE"), nullable=False),
-    # `order`, `each[3].send`; `each[3]` for an item's end and the empty path for the execution's output.
     Column("path", Text, nullable=False),
+    # 0: the node was settled without ever having started.
     Column("attempt", Integer, nullable=False),
-    Column("step", Text, nullable=False),
     Column("run", Integer, nullable=False),
-    # Place of its outcome in the journal; null while the attempt runs.
-    Column("seq", BigInteger),
-    Column("type", Text, nullable=False, server_default=text("''")),
+    Column("type", Text, nullable=False),
+    # Of the attempt. The node's own is the last attempt's, but RETRYING while `next_retry_at` says when, and what
+    # `settled` says if the node ended between two attempts.
     Column("status", Text, nullable=False),
+    Column("settled", Text),
     Column("outcome", Text),
     Column("input", JSON),
     Column("output", JSON),
     Column("output_blob_id", Uuid),
     Column("error_type", Text),
     Column("error_message", Text),
-    # What the coordinator needs to hear the event again: fanOut, due, retryable, retryAfter, jitter, canceled.
-    Column("event", JSON),
     Column("skip_reason", Text),
     Column("next_retry_at", TIME),
     Column("due_at", TIME),
     Column("started_at", TIME),
     Column("finished_at", TIME),
+    # Places in the journal of its answers, and the answers as the coordinator heard them: null until they are there.
+    # `expanded` is that of the first step of a container or a wait, with what it left.
+    Column("expanded_seq", BigInteger),
+    Column("expanded", JSON),
+    Column("seq", BigInteger),
+    Column("answer", JSON),
     one_of("status", NODE_STATUSES),
-    one_of("step", ("run", "expand", "check", "output", "settle")),
-    PrimaryKeyConstraint("execution_id", "path", "attempt", "step"),
+    PrimaryKeyConstraint("execution_id", "path", "attempt"),
+)
+
+workflow_execution_scopes = Table(
+    "workflow_execution_scopes",
+    metadata,
+    Column("execution_id", Uuid, ForeignKey(workflow_executions.c.id, ondelete="CASCADE"), nullable=False),
+    # `each[3]`, `poll[2]`: what an item or an iteration left, and whether the next iteration follows.
+    Column("path", Text, nullable=False),
+    Column("run", Integer, nullable=False),
+    Column("seq", BigInteger),
+    Column("answer", JSON),
+    Column("output", JSON),
+    Column("output_blob_id", Uuid),
+    Column("checked_seq", BigInteger),
+    Column("checked", JSON),
+    PrimaryKeyConstraint("execution_id", "path"),
 )
 
 signals = Table(

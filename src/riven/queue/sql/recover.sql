@@ -1,7 +1,7 @@
 -- Items whose owner is dead or unknown, or that were claimed too long ago without being settled, go back in line. Their
 -- executions stay RUNNING: the slot is kept until the next owner finds out how far they came.
--- $1: seconds of a lease; $2: seconds after which a CLAIMED item is stale; $3: at most so many; $4: the owner gave its
--- claims to an engine of its own (Temporal): then DISPATCHED items have no owner and are never found here.
+-- $1: seconds of a lease; $2: seconds after which a CLAIMED item is stale; $3: at most so many. An item that a
+-- dispatcher gave to Temporal has no owner and is never found here.
 WITH lost AS MATERIALIZED (
     SELECT q.id, q.status = 'CLAIMED' AND p.id IS NOT NULL AS stale
     FROM execution_queue q

@@ -497,30 +497,28 @@ def upgrade() -> None:
         sa.Column("execution_id", sa.Uuid(), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("step", sa.Text(), nullable=False),
         sa.Column("run", sa.Integer(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=True),
-        sa.Column("type", sa.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("settled", sa.Text(), nullable=True),
         sa.Column("outcome", sa.Text(), nullable=True),
         sa.Column("input", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("output_blob_id", sa.Uuid(), nullable=True),
         sa.Column("error_type", sa.Text(), nullable=True),
         sa.Column("error_message", sa.Text(), nullable=True),
-        sa.Column("event", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("skip_reason", sa.Text(), nullable=True),
         sa.Column("next_retry_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("expanded_seq", sa.BigInteger(), nullable=True),
+        sa.Column("expanded", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("seq", sa.BigInteger(), nullable=True),
+        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.CheckConstraint(
             "status IN ('PENDING', 'RUNNING', 'RETRYING', 'WAITING', 'COMPLETED', 'FAILED', 'SKIPPED', 'CANCELED')",
             name=op.f("workflow_execution_nodes_status_check"),
-        ),
-        sa.CheckConstraint(
-            "step IN ('run', 'expand', 'check', 'output', 'settle')",
-            name=op.f("workflow_execution_nodes_step_check"),
         ),
         sa.ForeignKeyConstraint(
             ["execution_id"],
@@ -529,8 +527,27 @@ def upgrade() -> None:
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint(
-            "execution_id", "path", "attempt", "step", name=op.f("workflow_execution_nodes_pkey")
+            "execution_id", "path", "attempt", name=op.f("workflow_execution_nodes_pkey")
         ),
+    )
+    op.create_table(
+        "workflow_execution_scopes",
+        sa.Column("execution_id", sa.Uuid(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=True),
+        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output_blob_id", sa.Uuid(), nullable=True),
+        sa.Column("checked_seq", sa.BigInteger(), nullable=True),
+        sa.Column("checked", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["execution_id"],
+            ["workflow_executions.id"],
+            name=op.f("workflow_execution_scopes_execution_id_fkey"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("execution_id", "path", name=op.f("workflow_execution_scopes_pkey")),
     )
     op.execute(
         """

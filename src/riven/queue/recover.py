@@ -1,0 +1,70 @@
+"""Put back in line what nobody drives any more. The slot is kept: how far a run came, its next owner finds out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from riven.db.engine import Connection, Database
+from riven.db.statements import load
+
+_RECOVER = load("riven.queue", "recover")
+_HAND_BACK = load("riven.queue", "hand_back")
+_PROMOTE = load("riven.queue", "promote")
+_NEXT_DUE = load("riven.queue", "next_due")
+_WAKE = load("riven.queue", "wake")
+_PARK = load("riven.queue", "park")
+_CLEAR_WRONG_HINTS = load("riven.queue", "clear_wrong_hints")
+
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    queue_id: UUID
+    execution_id: UUID
+    workspace_id: UUID
+    stale: bool
+    """Claimed too long ago by a process that lives; otherwise its owner is dead."""
+
+
+async def recover_stale_items(database: Database, *, lease_ttl: float, stale_after: float) -> list[Recovered]:
+    """Items of dead processes, and items CLAIMED for longer than `stale_after` seconds."""
+    async with database.transaction() as connection:
+        rows = await connection.fetch(_RECOVER, lease_ttl, stale_after, _MOST)
+    return [
+        Recovered(row["queue_id"], row["execution_id"], row["workspace_id"], row["stale"]) for row in rows
+    ]
+
+
+async def hand_back(
+    connection: Connection, owner: UUID, executions: Sequence[UUID] | None = None
+) -> list[UUID]:
+    """What a stopping process gives back; answers the workspaces to wake."""
+    return [row["workspace_id"] for row in await connection.fetch(_HAND_BACK, owner, executions)]
+
+
+async def promote_due(database: Database) -> list[UUID]:
+    """Let items whose time has come be claimed; answers their workspaces."""
+    async with database.transaction() as connection:
+        return [row["workspace_id"] for row in await connection.fetch(_PROMOTE, _MOST)]
+
+
+async def next_due_in(connection: Connection) -> float | None:
+    """Seconds until the next item comes due."""
+    milliseconds = await connection.fetch_value(_NEXT_DUE)
+    return None if milliseconds is None else max(0.0, milliseconds / 1000)
+
+
+async def wake_waiting(connection: Connection, executions: Sequence[UUID]) -> list[UUID]:
+    """Runs that wait have something to go on with; answers the workspaces to wake after the commit."""
+    return [row["workspace_id"] for row in await connection.fetch(_WAKE, list(executions))]
+
+
+async def park_items(connection: Connection, parked: Sequence[tuple[UUID, datetime | None]]) -> None:
+    await connection.execute(_PARK, [execution for execution, _ in parked], [due for _, due in parked])
+
+
+async def wrong_hints(connection: Connection) -> list[UUID]:
+    """Workspaces that are hinted to have nothing while they have something."""
+    return [row["id"] for row in await connection.fetch(_CLEAR_WRONG_HINTS)]

@@ -12,7 +12,7 @@ from tests.core.naive import TERMINAL
 from tests.core.simulation import Simulation, Wishes
 
 from riven.core.coordinator import Coordinator
-from riven.core.errors import ErrorClass, IllegalTransitionError
+from riven.core.errors import ErrorClass, IllegalTransitionError, Severity
 from riven.core.graph import Edge, Graph, Join, JoinRule, Node, NodeKind, OnFailure
 from riven.core.ids import NodeKey, NodePath, TimerId
 from riven.core.messages import (
@@ -34,6 +34,7 @@ from riven.core.messages import (
     Step,
     TimerFired,
 )
+from riven.core.validation import validate
 
 QUIET = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=70
@@ -43,6 +44,12 @@ dice = st.integers(0, 2**32).map(Random)
 
 def restored(coordinator: Coordinator) -> Coordinator:
     return Coordinator.restore(coordinator.graph, json.loads(json.dumps(coordinator.snapshot())))
+
+
+@given(graphs(least=3))
+@settings(QUIET)
+def test_the_random_graphs_are_such_as_validation_lets_pass(graph: Graph) -> None:
+    assert [problem for problem in validate(graph) if problem.severity is Severity.ERROR] == []
 
 
 # ---- the model --------------------------------------------------------------------------------------------------------

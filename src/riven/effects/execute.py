@@ -68,7 +68,7 @@ async def _attempt(
         raise
     run.recorder.started(path, command.attempt, started, resolved.shown)
     work = node.type.run(resolved.config, _context(run, node, command))
-    result = await attempt.run(work, run.timers, started + _time_for(run, node, command))
+    result: object = await attempt.run(work, run.timers, started + _time_for(run, node, command))
     if not isinstance(result, NodeResult):
         text = f"the node type {node.type.type!r} answered a {type(result).__name__} instead of a NodeResult"
         raise FaultError(fault(ErrorClass.EXECUTION_ERROR, text))

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -76,7 +75,7 @@ def resolve(
 
 
 def _render(run: RunContext, frame: Frame, node: NodeProgram, written: Configuration) -> tuple[Json, Json]:
-    """The resolved configuration twice: a private copy for the node, and one to show."""
+    """The resolved configuration twice: a private copy for the node, and what to show, which others may read too."""
     assert written.rest is not None  # noqa: S101 - it is no constant
     try:
         rendered = written.rest.render(gather(run, frame, written.reads))
@@ -85,11 +84,11 @@ def _render(run: RunContext, frame: Frame, node: NodeProgram, written: Configura
         raise FaultError(template_fault(node.key, "with", error)) from None
     except NotJsonError as error:
         raise FaultError(_unfit(node.key, f"with.{error.path}", error.reason)) from None
-    shown = orjson.loads(copied.text)
-    if not run.redactor.idle:
-        shown = run.redactor.masked(shown, written.mask)
-    for place, condition in written.conditions:
-        put_in(shown, place, condition.source)
+    shown = rendered if run.redactor.idle else run.redactor.masked(rendered, written.mask)
+    if written.conditions:
+        shown = orjson.loads(copied.text) if shown is rendered else shown
+        for place, condition in written.conditions:
+            put_in(shown, place, condition.source)
     return copied.value, shown
 
 
@@ -127,13 +126,9 @@ def holds(
     if extra:
         roots.update(extra)
     try:
-        verdict = condition.expression.evaluate(roots)
+        return condition.expression.evaluate_condition(roots)
     except ExpressionError as error:
         raise FaultError(template_fault(key, field, error)) from None
-    if not isinstance(verdict, bool):
-        reason = f"a condition must say true or false, {condition.source!r} gives {_kind(verdict)}"
-        raise FaultError(_unfit(key, field, reason))
-    return verdict
 
 
 def render_output(run: RunContext, frame: Frame, output: Output, where: str) -> Json:
@@ -153,12 +148,3 @@ def template_fault(key: str, field: str, error: ExpressionError) -> Fault:
 def _unfit(key: str, field: str, reason: str) -> Fault:
     place = f"{key}: {field}" if key else field
     return fault(ErrorClass.TEMPLATE_ERROR, f"{place}: {reason}")
-
-
-_KINDS: Mapping[type[Any], str] = {
-    type(None): "null", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a mapping",
-}  # fmt: skip
-
-
-def _kind(value: Json) -> str:
-    return _KINDS.get(type(value), type(value).__name__)

@@ -12,13 +12,13 @@ import orjson
 
 from riven.core.errors import InvalidDocumentError, Problem
 from riven.core.graph import NodeKind
-from riven.expressions.cel import Expression, compile_expression
+from riven.expressions.cel import Expression, compile_condition
 from riven.expressions.errors import ExpressionError, dotted
 from riven.expressions.references import References
 from riven.expressions.templates import Template, TemplateErrors, compile_template, has_placeholder
 from riven.nodes.contract import NodeType
 from riven.nodes.registry import Registry
-from riven.wire.document import BodyDocument, Document, Json, NodeDocument
+from riven.wire.document import BodyDocument, Document, Json, NodeDocument, call_key
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where in a configuration: `("cases", 0, "if")`."""
@@ -156,7 +156,7 @@ class _Compiler:
         )
 
     def _called_scope(self, node: NodeDocument, document: Document, path: str) -> ScopeProgram | None:
-        name = str(node.config.get("workflow"))
+        name = call_key(str(node.config.get("workflow")), node.config.get("version"))
         called = document.calls.get(name) or self.top.calls.get(name)
         if called is None or name in self.calling:
             why = "calls itself" if called else "is not there"
@@ -202,7 +202,7 @@ class _Compiler:
         if isinstance(source, bool):
             return Condition("true" if source else "false", Reads(), None, source)
         try:
-            expression = compile_expression(str(source))
+            expression = compile_condition(str(source))
         except ExpressionError as error:
             self._broken(path, error)
             return Condition(str(source), Reads(), None)

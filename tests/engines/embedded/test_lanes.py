@@ -2,9 +2,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.engines.embedded.waiting import until
 
 from riven.engines.embedded.lanes import Lanes
-from tests.engines.embedded.waiting import until
 
 
 class Work:

@@ -1,8 +1,8 @@
 import asyncio
 
-from riven.effects.context import Timer
-from riven.engines.embedded.timers import WallTimers
 from tests.engines.embedded.waiting import until
+
+from riven.engines.embedded.timers import WallTimers
 
 
 class SetClock:
@@ -70,12 +70,11 @@ async def test_a_timer_may_cancel_one_that_is_due_with_it():
     clock = SetClock()
     timers = WallTimers(clock)
     fired: list[str] = []
-    doomed: list[Timer] = []
-    timers.at(clock.now(), lambda: doomed[0].cancel())
-    doomed.append(timers.at(clock.now(), lambda: fired.append("second")))
-    third = asyncio.get_running_loop().create_future()
-    timers.at(clock.now(), lambda: third.set_result(None))
-    await third
+    timers.at(clock.now(), lambda: late.cancel())  # noqa: PLW0108 - it does not exist yet
+    late = timers.at(clock.now(), lambda: fired.append("late"))
+    last = asyncio.get_running_loop().create_future()
+    timers.at(clock.now(), lambda: last.set_result(None))
+    await last
 
     assert fired == []
     assert len(timers) == 0

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import Any, TypeVar, get_args, get_type_hints, overload
 
 from riven.core.errors import RivenError
 from riven.nodes.contract import NodeContext
@@ -131,9 +131,10 @@ def annotations(call: Callable[..., Any], origin: str) -> dict[str, Any]:
 
 def _context_parameter(signature: inspect.Signature) -> str | None:
     for name, parameter in signature.parameters.items():
-        if parameter.annotation is FunctionContext:
+        annotation = parameter.annotation
+        if annotation is FunctionContext or FunctionContext in get_args(annotation):
             return name
-        if isinstance(parameter.annotation, str) and "FunctionContext" in parameter.annotation:
+        if isinstance(annotation, str) and "FunctionContext" in annotation:
             return name
     plain = signature.parameters.get("context")
     if (

@@ -34,8 +34,9 @@ def compile_check(found: Function) -> Check:
         model = _model(named, hints, extra=rest is not None)
         others = _others(hints.get(rest.name)) if rest is not None else None
     except (PydanticUserError, TypeError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
         raise FunctionError(
-            f"{found.origin}: {found.name}: an argument's type cannot be checked: {error}"
+            f"{found.origin}: {found.name}: an argument's type cannot be checked: {reason}"
         ) from None
     if not named and others is None:
         return dict if rest is not None else _none_at_all(found)

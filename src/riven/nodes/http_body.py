@@ -12,7 +12,7 @@ from riven.core.errors import RivenError
 from riven.nodes.json_values import LARGEST, MAX_DEPTH, SMALLEST, deeper_than
 from riven.wire.document import Json
 
-_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "utf-7"})
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
 """Text codecs of Python that are no character sets, and some of which take quadratic time."""
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _PLAIN = frozenset({"", "identity"})
@@ -121,7 +121,7 @@ def text_of_body(body: bytes, content_type: str) -> str:
 def _charset(content_type: str) -> str:
     found = re.search(r"charset\s*=\s*\"?([A-Za-z0-9._:+-]{1,40})", content_type, re.ASCII | re.IGNORECASE)
     try:
-        known = codecs.lookup(found[1]).name if found is not None else "utf-8"
+        known = codecs.lookup(found[1]).name.replace("_", "-") if found is not None else "utf-8"
     except LookupError:
         known = "utf-8"
     return "utf-8-sig" if known == "utf-8" or known in _NO_CHARSETS else known

@@ -12,8 +12,9 @@ would record. A condition in a configuration is given as `Predicate("text", lamb
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -126,21 +127,56 @@ async def cancel_node(
     made = _made(node)
     checked = _configured(made, config)
     async with _services(services) as available:
-        others = asyncio.all_tasks()
-        attempt = asyncio.ensure_future(made.run(checked, node_context(services=available)))
-        await once
-        attempt.cancel()
-        try:
-            async with asyncio.timeout(grace):
-                await attempt
-        except asyncio.CancelledError:
-            pass
-        except TimeoutError:
-            raise AssertionError(f"{made.type} did not end within {grace:g} s of being canceled") from None
-        else:
-            raise AssertionError(f"{made.type} swallowed the cancellation and gave a result")
-        left = [task for task in asyncio.all_tasks() - others if not task.done()]
-        assert not left, f"{made.type} left running: {left}"  # noqa: S101 - it is a test
+        with _tasks_of_attempt() as tasks:
+            attempt = asyncio.ensure_future(_attempt(made, checked, node_context(services=available), tasks))
+            try:
+                await once
+            finally:
+                attempt.cancel()
+            try:
+                async with asyncio.timeout(grace):
+                    await attempt
+            except asyncio.CancelledError:
+                pass
+            except TimeoutError:
+                raise AssertionError(
+                    f"{made.type} did not end within {grace:g} s of being canceled"
+                ) from None
+            else:
+                raise AssertionError(f"{made.type} swallowed the cancellation and gave a result")
+        left = [task for task in tasks if not task.done()]
+        if left:
+            raise AssertionError(f"{made.type} left running: {left}")
+
+
+_TASKS: ContextVar[list["asyncio.Future[Any]"] | None] = ContextVar("tasks of the attempt", default=None)
+
+
+async def _attempt(
+    node: NodeType[ConfigT], config: ConfigT, context: NodeContext, tasks: list["asyncio.Future[Any]"]
+) -> NodeResult:
+    _TASKS.set(tasks)
+    return await node.run(config, context)
+
+
+@contextmanager
+def _tasks_of_attempt() -> Iterator[list["asyncio.Future[Any]"]]:
+    """Those that an attempt creates, told from the test's own by the context that they inherit."""
+    tasks: list[asyncio.Future[Any]] = []
+    loop = asyncio.get_running_loop()
+    before = loop.get_task_factory()
+
+    def factory(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:  # noqa: ANN401 - the loop's signature
+        task = asyncio.Task(work, loop=loop, **options) if before is None else before(loop, work, **options)
+        if _TASKS.get() is tasks:
+            tasks.append(task)
+        return task
+
+    loop.set_task_factory(factory)
+    try:
+        yield tasks
+    finally:
+        loop.set_task_factory(before)
 
 
 def check_node_type(node: Testable[ConfigT]) -> None:

@@ -83,12 +83,9 @@ class Path:
         key = self.links[count].key
         maybe = f"{Path(self.root, (*self.links[:count], Link(key, optional=True), *self.links[count + 1 :])).text()}"
         allow = f"to allow that it is missing, write {maybe}.orValue(null)"
-        if self.root == "steps" and count == 0:
-            _raise(
-                "missing_path", f"there is no step `{key}` to read; {existing(key, value)}", source, column
-            )
-        if self.root == "secrets" and count == 0:
-            _raise("missing_path", f"there is no secret `{key}`; {existing(key, value)}", source, column)
+        if self.root in ("steps", "secrets") and count == 0:
+            reason = f"there is no {self.root[:-1]} `{key}` here: `{self.root}` {existing(key, value)}"
+            _raise("missing_path", reason, source, column)
         if self.root == "steps" and count == 1 and key == "output":
             step, status = self.links[0].key, value.get("status")
             why = f"it was {status}" if isinstance(status, str) else "it did not complete"

@@ -150,9 +150,10 @@ def _walk(node: Expr, bound: frozenset[str], found: Reading) -> None:
 def _walk_call(node: Call, bound: frozenset[str], found: Reading) -> None:
     target = node.target
     if node.function == "has" and target is None and len(node.args) == 1:
-        asked = path_of(node.args[0], bound)
-        if asked is not None and asked.links and isinstance(node.args[0], Select):
-            _record(node.args[0], asked, found, asked=True)
+        field = node.args[0]
+        asked = path_of(field, bound)
+        if asked is not None and isinstance(field, Select) and not field.optional:
+            _record(field, asked, found, asked=True)
             return
     if target is not None:
         if is_namespace(target, bound):

@@ -278,9 +278,10 @@ def _mismatch(function: str, types: list[str], source: str, tree: Expr, at: int 
                 where,
             )
         both = " and ".join(_type(each) for each in types[1:])
+        first = "a" if call is None else shorten(source[call.args[1].start : call.args[1].end], 40)
         return Said(
             "type_mismatch",
-            f"both values of `condition ? a : b` must be of one type, but they are {both}; to allow it, write dyn(a)",
+            f"both values of `condition ? a : b` must be of one type, but they are {both}; to allow it, write dyn({first})",
             where,
         )
     if function == "orValue" or sign in ("orValue", "or", "value", "hasValue"):

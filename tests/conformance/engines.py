@@ -48,7 +48,9 @@ class MemoryUnderTest:
         listener = _Listener(scenario, engine)
         try:
             async with asyncio.timeout(PATIENCE):
-                result = await engine.run(document, scenario.input, listener=listener)
+                result = await engine.run(
+                    document, scenario.input, secrets=scenario.secrets, listener=listener
+                )
         finally:
             pool.stop()
         assert not listener.waiting, f"these never came about: {list(listener.waiting)}"

@@ -13,13 +13,14 @@ expect:
   apart: [[one, other, ms]]                                 # from the end of one to the start of the other, at least
 """
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 FIELDS = {
     "status", "error", "output", "nodes", "finishedBeforeStarted", "finishedBeforeFinished", "startedBeforeFinished",
-    "took", "apart",
+    "took", "apart", "nowhere",
 }  # fmt: skip
 NODE_FIELDS = {"status", "outcome", "skipReason", "attempt", "output", "attempts", "waits"}
 
@@ -40,6 +41,9 @@ def check(run: Mapping[str, Any], expect: Mapping[str, Any]) -> None:
         assert run["output"] == expect["output"]
         assert _types(run["output"]) == _types(expect["output"])
     _check_order(nodes, expect)
+    everything = json.dumps(run)
+    for text in expect.get("nowhere", []):
+        assert text not in everything
 
 
 def _wanted(node: str | Mapping[str, Any]) -> dict[str, Any]:

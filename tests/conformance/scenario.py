@@ -13,7 +13,7 @@ expect: {...}                       # see expectations.py
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,18 @@ import yaml
 
 FOLDER = Path(__file__).parent / "scenarios"
 START = "start"
-FIELDS = {"name", "about", "document", "calls", "input", "signals", "approvals", "cancel", "expect"}
+FIELDS = {
+    "name",
+    "about",
+    "document",
+    "calls",
+    "input",
+    "secrets",
+    "signals",
+    "approvals",
+    "cancel",
+    "expect",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +60,13 @@ class Cancel:
 class Scenario:
     name: str
     document: Mapping[str, Any]
-    expect: Mapping[str, Any]
-    input: Any
-    calls: Mapping[str, str]
-    signals: tuple[Signal, ...]
-    approvals: tuple[Approval, ...]
-    cancel: Cancel | None
+    expect: Mapping[str, Any] = field(default_factory=dict)
+    input: Any = field(default_factory=dict)
+    calls: Mapping[str, str] = field(default_factory=dict)
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    cancel: Cancel | None = None
 
     @property
     def text(self) -> str:
@@ -73,6 +85,7 @@ def load(path: Path) -> Scenario:
         expect=data["expect"],
         input=data.get("input", {}),
         calls={name: json.dumps({"name": name} | called) for name, called in data.get("calls", {}).items()},
+        secrets=data.get("secrets", {}),
         signals=tuple(Signal(**signal) for signal in data.get("signals", [])),
         approvals=tuple(
             Approval(path=where, **(decision if isinstance(decision, dict) else {"decision": decision}))

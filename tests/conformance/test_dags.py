@@ -53,9 +53,7 @@ def scenario(name: str, ids: Sequence[str], edges: Sequence[tuple[str, str]]) ->
         "nodes": nodes,
         "edges": [{"from": key[source], "to": key[target]} for source, target in edges],
     }
-    return Scenario(
-        name=name, document=document, expect={}, input={}, calls={}, signals=(), approvals=(), cancel=None
-    )
+    return Scenario(name=name, document=document)
 
 
 def hashes_of(run: Mapping[str, Any]) -> dict[str, str]:

@@ -132,3 +132,28 @@ async def test_closing_ends_what_runs_and_drops_what_waits():
 async def test_no_lane_at_all_is_refused():
     with pytest.raises(ValueError, match="at least one"):
         Lanes(0)
+
+
+async def test_what_follows_from_a_job_finds_its_lane_still_open():
+    lanes = Lanes(10)
+    tasks: list[object] = []
+
+    async def chain(left: int) -> None:
+        tasks.append(asyncio.current_task())
+        if left:
+            asyncio.get_running_loop().call_soon(lanes.submit, Work(lambda: chain(left - 1)))
+
+    lanes.submit(Work(lambda: chain(20)))
+    await until(lambda: len(tasks) == 21 and lanes.open == 0)
+
+    assert len({id(task) for task in tasks}) == 1
+
+
+async def test_a_lane_that_finds_nothing_leaves_the_door_open():
+    lanes = Lanes(10)
+    for _ in range(3):
+        jobs = [Work() for _ in range(5)]
+        for job in jobs:
+            lanes.submit(job)
+        await until(lambda: lanes.open == 0)
+        assert all(job.began for job in jobs)

@@ -37,7 +37,8 @@ class Lanes:
         self._queue: deque[Job] = deque()
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._counted = 0
-        self._starting = False
+        self._looking = False
+        """A lane is about to look at the queue."""
         self._closed = False
 
     @property
@@ -71,8 +72,8 @@ class Lanes:
             await asyncio.sleep(0)
 
     def _open_lane(self) -> None:
-        if self._queue and not self._starting and self._counted < self.limit and not self._closed:
-            self._starting = True
+        if self._queue and not self._looking and self._counted < self.limit and not self._closed:
+            self._looking = True
             self._counted += 1
             task = asyncio.get_running_loop().create_task(self._lane(), name="riven-lane")
             self._tasks[task] = None
@@ -84,11 +85,11 @@ class Lanes:
             _log.error("lane_broke", exc_info=task.exception())
 
     async def _lane(self) -> None:
-        self._starting = False
         me = asyncio.current_task()
         turns = 0
+        self._looking = False
         try:
-            while self._queue:
+            while self._queue or await self._more():
                 job = self._queue.popleft()
                 if self._queue:
                     self._open_lane()
@@ -104,3 +105,14 @@ class Lanes:
         finally:
             self._counted -= 1
             self._open_lane()
+
+    async def _more(self) -> bool:
+        """The queue is empty. What follows from the last job is often there one turn of the loop later."""
+        if self._looking or self._closed:
+            return False
+        self._looking = True
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._looking = False
+        return bool(self._queue)

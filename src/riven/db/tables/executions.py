@@ -87,10 +87,12 @@ workflow_executions = Table(
     postgresql_with={"fillfactor": "80"},
 )  # fmt: skip
 
+# Neither of the next two has a foreign key: a flush writes them only for executions that it has locked, and a check for
+# every row would cost as much as the row. `completion.history` deletes them with their execution.
 workflow_execution_nodes = Table(
     "workflow_execution_nodes",
     metadata,
-    Column("execution_id", Uuid, ForeignKey(workflow_executions.c.id, ondelete="CASCADE"), nullable=False),
+    Column("execution_id", Uuid, nullable=False),
     Column("path", Text, nullable=False),
     # 0: the node was settled without ever having started.
     Column("attempt", Integer, nullable=False),
@@ -124,7 +126,7 @@ workflow_execution_nodes = Table(
 workflow_execution_scopes = Table(
     "workflow_execution_scopes",
     metadata,
-    Column("execution_id", Uuid, ForeignKey(workflow_executions.c.id, ondelete="CASCADE"), nullable=False),
+    Column("execution_id", Uuid, nullable=False),
     # `each[3]`, `poll[2]`: what an item or an iteration left, and whether the next iteration follows.
     Column("path", Text, nullable=False),
     Column("run", Integer, nullable=False),
@@ -143,8 +145,10 @@ signals = Table(
     own_id(),
     Column("execution_id", Uuid, ForeignKey(workflow_executions.c.id, ondelete="CASCADE"), nullable=False),
     Column("kind", Text, nullable=False),
-    # The signal's name, the approval's path, the timer's id.
+    # The signal's name, or the timer's id.
     Column("name", Text),
+    # The approval's node; of a signal, the node that took it.
+    Column("path", Text),
     Column("payload", JSON),
     Column("run", Integer, nullable=False),
     # Place in the journal; null: nobody has read it yet.
@@ -154,8 +158,8 @@ signals = Table(
     now_column("created_at"),
     one_of("kind", ("SIGNAL", "APPROVAL", "CANCEL", "PAUSE", "RESUME", "TIMER", "DEADLINE")),
     Index("signals_unread_idx", "execution_id", "id", postgresql_where=text("seq IS NULL AND NOT void")),
-    Index("signals_read_idx", "execution_id", "seq", postgresql_where=text("seq IS NOT NULL")),
-    Index("signals_decided_key", "execution_id", "name", "run", unique=True,
+    Index("signals_read_key", "execution_id", "seq", unique=True, postgresql_where=text("seq IS NOT NULL")),
+    Index("signals_decided_key", "execution_id", "path", "run", unique=True,
           postgresql_where=text("kind = 'APPROVAL' AND NOT void")),
 )  # fmt: skip
 

@@ -145,6 +145,51 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("processes_pkey")),
     )
     op.create_table(
+        "workflow_execution_nodes",
+        sa.Column("execution_id", sa.Uuid(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("type", sa.Text(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("settled", sa.Text(), nullable=True),
+        sa.Column("outcome", sa.Text(), nullable=True),
+        sa.Column("input", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output_blob_id", sa.Uuid(), nullable=True),
+        sa.Column("error_type", sa.Text(), nullable=True),
+        sa.Column("error_message", sa.Text(), nullable=True),
+        sa.Column("skip_reason", sa.Text(), nullable=True),
+        sa.Column("next_retry_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("expanded_seq", sa.BigInteger(), nullable=True),
+        sa.Column("expanded", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("seq", sa.BigInteger(), nullable=True),
+        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.CheckConstraint(
+            "status IN ('PENDING', 'RUNNING', 'RETRYING', 'WAITING', 'COMPLETED', 'FAILED', 'SKIPPED', 'CANCELED')",
+            name=op.f("workflow_execution_nodes_status_check"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "execution_id", "path", "attempt", name=op.f("workflow_execution_nodes_pkey")
+        ),
+    )
+    op.create_table(
+        "workflow_execution_scopes",
+        sa.Column("execution_id", sa.Uuid(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), nullable=True),
+        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.Column("output_blob_id", sa.Uuid(), nullable=True),
+        sa.Column("checked_seq", sa.BigInteger(), nullable=True),
+        sa.Column("checked", postgresql.JSON(astext_type=sa.Text()), nullable=True),
+        sa.PrimaryKeyConstraint("execution_id", "path", name=op.f("workflow_execution_scopes_pkey")),
+    )
+    op.create_table(
         "workspace_tiers",
         sa.Column("id", sa.Uuid(), server_default=sa.text("gen_random_uuid()"), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
@@ -427,6 +472,7 @@ def upgrade() -> None:
         sa.Column("execution_id", sa.Uuid(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("name", sa.Text(), nullable=True),
+        sa.Column("path", sa.Text(), nullable=True),
         sa.Column("payload", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("run", sa.Integer(), nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=True),
@@ -448,15 +494,15 @@ def upgrade() -> None:
     op.create_index(
         "signals_decided_key",
         "signals",
-        ["execution_id", "name", "run"],
+        ["execution_id", "path", "run"],
         unique=True,
         postgresql_where=sa.text("kind = 'APPROVAL' AND NOT void"),
     )
     op.create_index(
-        "signals_read_idx",
+        "signals_read_key",
         "signals",
         ["execution_id", "seq"],
-        unique=False,
+        unique=True,
         postgresql_where=sa.text("seq IS NOT NULL"),
     )
     op.create_index(
@@ -491,63 +537,6 @@ def upgrade() -> None:
             "version",
             name=op.f("workflow_definition_versions_workflow_definition_id_version_key"),
         ),
-    )
-    op.create_table(
-        "workflow_execution_nodes",
-        sa.Column("execution_id", sa.Uuid(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
-        sa.Column("attempt", sa.Integer(), nullable=False),
-        sa.Column("run", sa.Integer(), nullable=False),
-        sa.Column("type", sa.Text(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("settled", sa.Text(), nullable=True),
-        sa.Column("outcome", sa.Text(), nullable=True),
-        sa.Column("input", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.Column("output_blob_id", sa.Uuid(), nullable=True),
-        sa.Column("error_type", sa.Text(), nullable=True),
-        sa.Column("error_message", sa.Text(), nullable=True),
-        sa.Column("skip_reason", sa.Text(), nullable=True),
-        sa.Column("next_retry_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("due_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("started_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("expanded_seq", sa.BigInteger(), nullable=True),
-        sa.Column("expanded", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.Column("seq", sa.BigInteger(), nullable=True),
-        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.CheckConstraint(
-            "status IN ('PENDING', 'RUNNING', 'RETRYING', 'WAITING', 'COMPLETED', 'FAILED', 'SKIPPED', 'CANCELED')",
-            name=op.f("workflow_execution_nodes_status_check"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["execution_id"],
-            ["workflow_executions.id"],
-            name=op.f("workflow_execution_nodes_execution_id_fkey"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint(
-            "execution_id", "path", "attempt", name=op.f("workflow_execution_nodes_pkey")
-        ),
-    )
-    op.create_table(
-        "workflow_execution_scopes",
-        sa.Column("execution_id", sa.Uuid(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
-        sa.Column("run", sa.Integer(), nullable=False),
-        sa.Column("seq", sa.BigInteger(), nullable=True),
-        sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.Column("output_blob_id", sa.Uuid(), nullable=True),
-        sa.Column("checked_seq", sa.BigInteger(), nullable=True),
-        sa.Column("checked", postgresql.JSON(astext_type=sa.Text()), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["execution_id"],
-            ["workflow_executions.id"],
-            name=op.f("workflow_execution_scopes_execution_id_fkey"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("execution_id", "path", name=op.f("workflow_execution_scopes_pkey")),
     )
     op.execute(
         """

@@ -1,0 +1,1 @@
+"""Logs, metrics, and what tests need to see of a process from outside."""

@@ -1,7 +1,10 @@
 """Any graph, any order of answers: the coordinator does what the naive model does, step by step."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -222,6 +225,24 @@ def test_a_restored_run_that_finishes_its_branches_still_knows_its_first_failure
     coordinator.receive(NodeFailed(NodePath("b"), 3, ErrorClass.SECURITY_ERROR))
     commands = restored(coordinator).receive(NodeCompleted(NodePath("c"), 4))
     assert commands == [Finish(ExecutionStatus.FAILED, NodePath("a"), ErrorClass.TEMPLATE_ERROR)]
+
+
+def test_commands_do_not_depend_on_the_process() -> None:
+    """Sets and hashes come in another order in every process; commands must not."""
+    root = Path(__file__).parent.parent.parent
+    digests = {
+        subprocess.run(
+            [sys.executable, "-m", "tests.core.digest"],
+            cwd=root,
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ["1", "2"]
+    }
+    assert len(digests) == 1
+    assert len(digests.pop()) == 64
 
 
 # ---- what nobody asked for --------------------------------------------------------------------------------------------

@@ -33,13 +33,14 @@ class Python(NodeType[PythonConfig]):
     async def run(self, config: PythonConfig, context: NodeContext) -> NodeResult:
         found = _find(config.function, context.service(Functions))
         arguments = found.check(config.args)
-        call = FunctionContext(context)
+        call: FunctionContext | None = None
         if found.function.context_parameter is not None:
-            arguments[found.function.context_parameter] = call
+            call = arguments[found.function.context_parameter] = FunctionContext(context)
         try:
             value = await _call(found, arguments, context)
         except asyncio.CancelledError as error:
-            call.cancel()
+            if call is not None:
+                call.cancel()
             if _is_cancelled():
                 raise
             raise _failed(error) from error

@@ -106,12 +106,11 @@ class TreeView:
 
     def _row(self, row: Row, labels: int, types: int) -> Iterator[Text]:
         style = _STYLES[row.status]
-        line = Text("  ", no_wrap=True)
+        line = Text("  " + "  " * row.depth, no_wrap=True)
         line.append(self._mark(row.status), style=style)
-        label = "  " * row.depth + clipped(printable(row.label), max(labels - 2 * row.depth, 4))
-        line.append(
-            f" {label}{' ' * (labels - text_cells(label))}", style="dim" if style == "dim" else "bold"
-        )
+        room = max(labels - 2 * row.depth, 4)
+        label = clipped(printable(row.label), room)
+        line.append(f" {label}{' ' * (room - text_cells(label))}", style="dim" if style == "dim" else "bold")
         if types:
             line.append(f"  {clipped(row.type, types):<{types}}", style="dim")
         if row.last is not None:

@@ -1,10 +1,19 @@
 """Where it is told what happened to nodes. The port is fitted by a journal, in memory or in a database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from riven.core.ids import NodePath
-from riven.core.messages import NodeCompleted, NodeFailed, NodeStatus, SkipReason, Step
+from riven.core.messages import (
+    Event,
+    ExecutionStatus,
+    NodeCompleted,
+    NodeFailed,
+    NodeStatus,
+    SkipReason,
+    Step,
+)
 from riven.wire.document import Json
 
 
@@ -35,6 +44,29 @@ class NodeSettled:
     """If it completed."""
     error: Json = None
     due: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEnded:
+    status: ExecutionStatus
+    at: int
+    output: Json = None
+    error: Json = None
+    """`{node, type, message}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One batch of the driver, with the values that belong to it."""
+
+    seq: int
+    """Number of the first event."""
+    events: Sequence[Event]
+    ended: Sequence[StepEnded]
+    """Values of the answers among the events, in their order."""
+    settled: Sequence[NodeSettled]
+    """After these answers."""
+    end: ExecutionEnded | None = None
 
 
 class Recorder(Protocol):

@@ -8,9 +8,8 @@ from typing import TypeAlias
 from riven.core.graph import SKIPPED
 from riven.core.ids import ROOT_PATH, NodePath
 from riven.core.messages import ExecutionStatus, NodeCompleted, NodeStatus, SkipReason, Step
-from riven.effects.recorder import NodeSettled, StepEnded
+from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.values import RunValues
-from riven.engines.embedded.ports import Entry, ExecutionEnded
 from riven.engines.embedded.rows import AttemptRow, NodeRow, Rows
 from riven.wire.document import Json
 

@@ -35,12 +35,12 @@ from riven.driver.inbox import Inbox
 from riven.driver.performer import Batch
 from riven.effects.context import RunContext, Timer
 from riven.effects.execute import execute_step
-from riven.effects.recorder import NodeSettled, StepEnded
+from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.settle import execution_error, keep_answer, settle
 from riven.engines.embedded.job import AttemptJob
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Mailbox
-from riven.engines.embedded.ports import Entry, ExecutionEnded, Journal
+from riven.engines.embedded.ports import Journal
 from riven.wire.document import Json
 
 _log = logging.getLogger("riven.engine")

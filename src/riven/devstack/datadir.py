@@ -1,0 +1,126 @@
+"""A directory of ours: private, owned by one process at a time, its small files written whole or not at all.
+
+Ownership is a `flock` on the file `lock`: the kernel gives it back when its holder dies, however it dies, so that no
+stale lock has to be judged. The pid inside is for the message alone.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+from pathlib import Path
+
+from riven.devstack.errors import DataDirectoryError, DirectoryBusyError
+
+LOCK = "lock"
+
+
+class DataDirectory:
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        self._lock: int | None = None
+
+    @property
+    def owned(self) -> bool:
+        return self._lock is not None
+
+    def own(self) -> None:
+        """Make the directory if need be, and own it. Raises DirectoryBusyError when another process does."""
+        if self._lock is not None:
+            return
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise DataDirectoryError.of(self.path, error) from error
+        try:
+            if not take(lock):
+                raise self._busy()
+            self._hand_over(self.path / LOCK)
+            os.truncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(lock)
+            raise DataDirectoryError.of(self.path, error) from error
+        except DirectoryBusyError:
+            os.close(lock)
+            raise
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others own it. The file stays: whoever removed it could remove one that another process just locked."""
+        if self._lock is None:
+            return
+        with contextlib.suppress(OSError):  # a full disk must not keep us from letting go
+            os.truncate(self._lock, 0)
+        os.close(self._lock)
+        self._lock = None
+
+    def read(self, name: str) -> str | None:
+        try:
+            return (self.path / name).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DataDirectoryError.of(self.path / name, error) from error
+
+    def write(self, name: str, text: str) -> None:
+        """Private (0600), and durable when this returns; after a crash either the old text is there or the new."""
+        path = self.path / name
+        fresh = self.path / f".{name}.{secrets.token_hex(4)}"
+        try:
+            os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            self._hand_over(fresh)
+            write_durably(fresh, text)
+            fresh.replace(path)
+            sync_directory(self.path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise DataDirectoryError.of(path, error) from error
+
+    def _busy(self) -> DirectoryBusyError:
+        try:
+            text = (self.path / LOCK).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            text = ""
+        pid = int(text) if text.isdecimal() else None
+        owner = f"process {pid}" if pid else "another process"
+        return DirectoryBusyError(
+            f"{self.path} is in use by {owner}: stop that one first, or choose another directory with --data-dir",
+            pid,
+        )
+
+    def _hand_over(self, path: Path) -> None:
+        """What root writes into somebody's directory belongs to that somebody."""
+        if os.geteuid() == 0:
+            owner = self.path.stat()
+            os.chown(path, owner.st_uid, owner.st_gid)
+
+
+def take(descriptor: int) -> bool:
+    """Lock an open file if nobody else has; the lock lives as long as any copy of the descriptor, in any process."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EWOULDBLOCK, errno.EACCES}:
+            return False
+        raise
+    return True
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Into the file as it is: it keeps its owner and rights."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable: a rename is one only then."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

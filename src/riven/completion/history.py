@@ -1,0 +1,158 @@
+"""What the journal of a run holds, read back: events in the order in which they were taken in, with their values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+
+from riven.core.ids import NodePath, TimerId
+from riven.core.messages import (
+    CancelRequested,
+    Event,
+    NodeCompleted,
+    PauseRequested,
+    ResumeRequested,
+    SignalReceived,
+    Step,
+    TimerFired,
+)
+from riven.db.engine import Connection, Row
+from riven.db.statements import load
+from riven.effects.recorder import StepEnded
+from riven.wire.answers import answer_from_json
+from riven.wire.document import Json
+
+_NODES = load("riven.completion", "history_nodes")
+_SCOPES = load("riven.completion", "history_scopes")
+_SIGNALS = load("riven.completion", "history_signals")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An event that the coordinator has heard."""
+
+    seq: int
+    event: Event
+    ended: StepEnded | None = None
+    """Of an answer: what came with it."""
+    input: Json = None
+    """Of an attempt: its resolved configuration."""
+    message: Json = None
+    """Of a signal or an approval."""
+    signal: str | None = None
+    """The name of the signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Something that was asked of the run and that nobody has taken in yet."""
+
+    id: UUID
+    kind: str
+    name: str | None
+    path: NodePath | None
+    payload: Json
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    taken: Sequence[Taken]
+    """In their order."""
+    attempts: dict[NodePath, int]
+    """The last attempt of every path that ever started."""
+    unread: Sequence[Control]
+
+
+async def load_history(connection: Connection, execution_id: UUID, run: int) -> History:
+    nodes = await connection.fetch(_NODES, execution_id)
+    scopes = await connection.fetch(_SCOPES, execution_id, run)
+    signals = await connection.fetch(_SIGNALS, execution_id, run)
+    taken: list[Taken] = []
+    attempts: dict[NodePath, int] = {}
+    for row in nodes:
+        attempts[NodePath(row["path"])] = row["attempt"]
+        if row["run"] == run:
+            taken += _of_node(row)
+    for row in scopes:
+        taken += _of_scope(row)
+    taken += [_of_signal(row) for row in signals if row["seq"] is not None]
+    taken.sort(key=_seq)
+    unread = [_control(row) for row in signals if row["seq"] is None]
+    return History(taken, attempts, unread)
+
+
+async def load_unread(connection: Connection, execution_id: UUID, run: int) -> list[Control]:
+    """What was asked of a run since it was last looked at."""
+    rows = await connection.fetch(_SIGNALS, execution_id, run)
+    return [_control(row) for row in rows if row["seq"] is None]
+
+
+def _seq(taken: Taken) -> int:
+    return taken.seq
+
+
+def _output(row: Row) -> Json:
+    return row["output"] if row["blob"] is None else orjson.loads(row["blob"])
+
+
+def _of_node(row: Row) -> list[Taken]:
+    path, attempt = NodePath(row["path"]), row["attempt"]
+    error = None
+    if row["error_type"] is not None:
+        error = {"type": row["error_type"], "message": row["error_message"]}
+    found: list[Taken] = []
+    expanded = row["expanded"]
+    if expanded is not None:
+        answer = answer_from_json(path, expanded["answer"])
+        failed = not isinstance(answer, NodeCompleted)
+        ended = StepEnded(answer, Step.EXPAND, attempt, expanded["output"], error if failed else None)
+        found.append(Taken(row["expanded_seq"], answer, ended, row["input"]))
+    if row["answer"] is not None:
+        answer = answer_from_json(path, row["answer"])
+        step = Step.RUN if expanded is None else Step.OUTPUT
+        failed = not isinstance(answer, NodeCompleted)
+        ended = StepEnded(answer, step, attempt, _output(row), error if failed else None)
+        found.append(Taken(row["seq"], answer, ended, row["input"]))
+    return found
+
+
+def _of_scope(row: Row) -> list[Taken]:
+    path = NodePath(row["path"])
+    found: list[Taken] = []
+    if row["answer"] is not None:
+        answer = answer_from_json(path, row["answer"])
+        found.append(Taken(row["seq"], answer, StepEnded(answer, Step.OUTPUT, 1, _output(row))))
+    if row["checked"] is not None:
+        answer = answer_from_json(path, row["checked"])
+        found.append(Taken(row["checked_seq"], answer, StepEnded(answer, Step.CHECK, 1)))
+    return found
+
+
+def _of_signal(row: Row) -> Taken:
+    seq, payload, path = row["seq"], row["payload"], NodePath(row["path"] or "")
+    at = milliseconds(row["created_at"])
+    match row["kind"]:
+        case "TIMER" | "DEADLINE":
+            return Taken(seq, TimerFired(TimerId(row["name"]), payload["at"]))
+        case "SIGNAL":
+            return Taken(seq, SignalReceived(path, "received", at), message=payload, signal=row["name"])
+        case "APPROVAL":
+            return Taken(seq, SignalReceived(path, payload["decision"], at), message=payload)
+        case "CANCEL":
+            return Taken(seq, CancelRequested(at))
+        case "PAUSE":
+            return Taken(seq, PauseRequested(at))
+        case _:
+            return Taken(seq, ResumeRequested(at))
+
+
+def _control(row: Row) -> Control:
+    path = None if row["path"] is None else NodePath(row["path"])
+    return Control(row["id"], row["kind"], row["name"], path, row["payload"], milliseconds(row["created_at"]))
+
+
+def milliseconds(at: datetime) -> int:
+    return round(at.timestamp() * 1000)

@@ -1,0 +1,302 @@
+"""The journal of one run on PostgreSQL: turns what the driver records into rows, and hands them to the recorder.
+
+A started attempt costs nothing if it ends soon: its row goes out with its outcome. Only one that lasts is told of
+before, so that people see it. A batch without outcomes is not waited for: claim and snapshot are durable already.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from riven.completion.recorder import LostRunError, Recorder, RunWrite
+from riven.core.graph import SKIPPED
+from riven.core.ids import NodePath
+from riven.core.messages import (
+    Event,
+    ExecutionStatus,
+    NodeCompleted,
+    NodeFailed,
+    NodeStatus,
+    Step,
+    TimerFired,
+)
+from riven.db.errors import StatementError
+from riven.db.identity import new_id
+from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
+from riven.wire.answers import answer_to_json
+from riven.wire.document import Json
+
+LASTING = 0.100
+"""Seconds after which a started attempt is told of."""
+INLINE = 256 * 1024
+"""Bytes of an output that stay in the node's row; larger ones have a row of their own."""
+
+_TERMINAL = frozenset({NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED, NodeStatus.CANCELED})
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """What is written with the first flush of a process that drives a run."""
+
+    frozen: Json
+    """Retry defaults, start and rules version; None if an earlier admission has stored them."""
+    timeout_ms: int | None
+
+
+class ExecutionJournal:
+    def __init__(
+        self,
+        recorder: Recorder,
+        execution_id: UUID,
+        run: int,
+        token: int,
+        *,
+        begin: Begin,
+        type_of: Callable[[NodePath], str],
+        attempts: dict[NodePath, int] | None = None,
+        lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`attempts`: the last attempt of each path, of a run that is resumed. `lost`: somebody else drives it now."""
+        self._recorder = recorder
+        self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
+        self._execution_id = execution_id
+        self._begin: Begin | None = begin
+        self._type_of = type_of
+        self._attempts = attempts or {}
+        self._lost = lost
+        self._started: dict[NodePath, tuple[int, int, Json]] = {}
+        self._told: set[NodePath] = set()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._background: asyncio.Task[None] | None = None
+        self.sources: dict[int, UUID] = {}
+        """Control rows by the identity of the events that were made of them."""
+
+    def started(self, path: NodePath, attempt: int, at: int, input: Json) -> None:
+        self._started[path] = (attempt, at, input)
+        self._attempts[path] = attempt
+        if self._alarm is None:
+            self._alarm = asyncio.get_running_loop().call_later(LASTING, self._tell_of_lasting)
+
+    async def write(self, entry: Entry) -> None:
+        """Durable when this returns, as far as anything in it has to be."""
+        write = self._build(entry)
+        if write.nodes or write.scopes or write.timers or write.read or entry.end is not None:
+            if not self._started and self._alarm is not None:
+                self._alarm.cancel()
+                self._alarm = None
+            await self._recorder.record(write)
+
+    async def park(self, status: ExecutionStatus, kind: str | None, due: int | None) -> None:
+        """The run waits, or is paused: its slot is given back."""
+        move = {**self._begun(), "status": status.value, "waiting_kind": kind, "due_ms": due}
+        await self._recorder.record(RunWrite(**self._key, move=move))
+
+    async def close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._background is not None:
+            await asyncio.gather(self._background, return_exceptions=True)
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _build(self, entry: Entry) -> RunWrite:
+        rows = _Rows(self._execution_id)
+        ended = iter(entry.ended)
+        for seq, event in enumerate(entry.events, entry.seq):
+            if isinstance(event, NodeCompleted | NodeFailed):
+                self._answered(rows, seq, next(ended))
+            elif isinstance(event, TimerFired):
+                rows.timers.append(
+                    {
+                        "execution_id": self._execution_id,
+                        "name": event.timer,
+                        "payload": {"at": event.at},
+                        "seq": seq,
+                    }
+                )
+            else:
+                self._heard(rows, seq, event)
+        for settled in entry.settled:
+            if not settled.path.endswith("]"):
+                self._settled(rows, settled)
+        move = None
+        if entry.end is not None:
+            move = {**self._begun(), **_end(rows, entry.end)}
+        elif self._begin is not None and (rows.nodes or rows.scopes or rows.timers or rows.read):
+            move = {**self._begun(), "phase": "EXECUTING_NODES"}
+        return RunWrite(
+            **self._key,
+            move=move,
+            nodes=list(rows.nodes.values()),
+            scopes=list(rows.scopes.values()),
+            timers=rows.timers,
+            read=rows.read,
+            blobs=rows.blobs,
+        )
+
+    def _begun(self) -> dict[str, Any]:
+        begin, self._begin = self._begin, None
+        return {} if begin is None else {"begun": begin.frozen, "timeout_ms": begin.timeout_ms}
+
+    def _node(self, rows: "_Rows", path: NodePath, attempt: int) -> dict[str, Any]:
+        key = (path, attempt)
+        row = rows.nodes.get(key)
+        if row is None:
+            row = rows.nodes[key] = {
+                "execution_id": self._execution_id,
+                "path": path,
+                "attempt": attempt,
+                "type": self._type_of(path),
+                "status": "RUNNING",
+            }
+        begun = self._started.get(path)
+        if begun is not None and begun[0] == attempt:
+            del self._started[path]
+            self._told.discard(path)
+            row["started_ms"], row["input"] = begun[1], begun[2]
+        return row
+
+    def _answered(self, rows: "_Rows", seq: int, ended: StepEnded) -> None:
+        answer, path = ended.answer, ended.answer.path
+        match ended.step:
+            case Step.CHECK:
+                scope = rows.scope(path)
+                scope["checked_seq"], scope["checked"] = seq, answer_to_json(answer)
+            case Step.OUTPUT if path.endswith("]"):
+                scope = rows.scope(path)
+                scope["seq"], scope["answer"] = seq, answer_to_json(answer)
+                rows.put_output(scope, ended.output)
+            case Step.OUTPUT if not path:
+                pass  # the execution ends with this very entry
+            case Step.EXPAND:
+                row = self._node(rows, path, ended.attempt)
+                row["expanded_seq"] = seq
+                row["expanded"] = {"answer": answer_to_json(answer), "output": ended.output}
+                self._put_error(row, ended)
+            case _:
+                row = self._node(rows, path, ended.attempt)
+                row["seq"], row["answer"] = seq, answer_to_json(answer)
+                rows.put_output(row, ended.output)
+                self._put_error(row, ended)
+                if ended.step is Step.RUN:
+                    row["finished_ms"] = answer.at
+                    if isinstance(answer, NodeFailed):
+                        row["status"] = "CANCELED" if answer.canceled else "FAILED"
+                    elif answer.outcome == SKIPPED:
+                        row["status"] = "SKIPPED"
+                    else:
+                        row["status"], row["outcome"] = "COMPLETED", answer.outcome
+
+    def _put_error(self, row: dict[str, Any], ended: StepEnded) -> None:
+        if ended.error is not None:
+            row["error_type"], row["error_message"] = ended.error["type"], _text(ended.error["message"])
+
+    def _heard(self, rows: "_Rows", seq: int, event: Event) -> None:
+        source = self.sources.pop(id(event), None)
+        if source is not None:
+            path = getattr(event, "path", None)
+            rows.read.append({"id": source, "execution_id": self._execution_id, "seq": seq, "path": path})
+
+    def _settled(self, rows: "_Rows", settled: NodeSettled) -> None:
+        attempt = self._attempts.get(settled.path, 0)
+        row = self._node(rows, settled.path, attempt)
+        between_attempts = (
+            row["status"] == "RUNNING" and settled.status is NodeStatus.CANCELED and attempt > 1
+        )
+        if settled.status is NodeStatus.RETRYING:
+            row["next_retry_ms"] = settled.due
+            return
+        if settled.status is NodeStatus.WAITING:
+            row["status"], row["due_ms"] = "WAITING", settled.due
+            return
+        if settled.status not in _TERMINAL:
+            return
+        if between_attempts or row["status"] != settled.status.value:
+            row["settled"] = settled.status.value
+        row["status"] = settled.status.value
+        row["outcome"] = settled.outcome or row.get("outcome")
+        row["skip_reason"] = settled.reason and settled.reason.value
+        if attempt:
+            row.setdefault("finished_ms", settled.at)
+        if settled.output is not None and "output" not in row and "output_blob" not in row:
+            rows.put_output(row, settled.output)
+        if settled.error is not None:
+            row["error_type"], row["error_message"] = settled.error["type"], _text(settled.error["message"])
+
+    # ---- attempts that last ------------------------------------------------------------------------------------------
+
+    def _tell_of_lasting(self) -> None:
+        self._alarm = None
+        fresh = [path for path in self._started if path not in self._told]
+        if not fresh or self._background is not None:
+            return
+        rows = []
+        for path in fresh:
+            attempt, at, input = self._started[path]
+            self._told.add(path)
+            rows.append(
+                {
+                    "execution_id": self._execution_id,
+                    "path": path,
+                    "attempt": attempt,
+                    "type": self._type_of(path),
+                    "status": "RUNNING",
+                    "started_ms": at,
+                    "input": input,
+                }
+            )
+        move = {**self._begun(), "phase": "EXECUTING_NODES"} if self._begin is not None else None
+        write = RunWrite(**self._key, move=move, nodes=rows)
+        self._background = asyncio.get_running_loop().create_task(self._tell(write), name="riven-started")
+
+    async def _tell(self, write: RunWrite) -> None:
+        try:
+            await self._recorder.record(write)
+        except LostRunError:
+            self._lost()
+        except StatementError:
+            pass  # its outcome will meet the same error, and say so
+        finally:
+            self._background = None
+
+
+class _Rows:
+    def __init__(self, execution_id: UUID) -> None:
+        self._execution_id = execution_id
+        self.nodes: dict[tuple[NodePath, int], dict[str, Any]] = {}
+        self.scopes: dict[NodePath, dict[str, Any]] = {}
+        self.timers: list[dict[str, Any]] = []
+        self.read: list[dict[str, Any]] = []
+        self.blobs: list[tuple[UUID, bytes]] = []
+
+    def scope(self, path: NodePath) -> dict[str, Any]:
+        return self.scopes.setdefault(path, {"execution_id": self._execution_id, "path": path})
+
+    def put_output(self, row: dict[str, Any], output: Json) -> None:
+        if output is None:
+            return
+        text = orjson.dumps(output)
+        if len(text) <= INLINE:
+            row["output"] = orjson.Fragment(text)
+        else:
+            row["output_blob"] = new_id()
+            self.blobs.append((row["output_blob"], text))
+
+
+def _end(rows: _Rows, end: ExecutionEnded) -> dict[str, Any]:
+    move: dict[str, Any] = {"status": end.status.value, "phase": end.status.value}
+    rows.put_output(move, end.output)
+    if end.error is not None:
+        move["error_node"], move["error_type"] = end.error["node"], end.error["type"]
+        move["error_message"] = _text(end.error["message"])
+    return move
+
+
+def _text(message: str) -> str:
+    """PostgreSQL holds no NUL in a text."""
+    return message.replace("\x00", "\N{REPLACEMENT CHARACTER}")

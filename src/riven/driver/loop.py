@@ -20,7 +20,7 @@ class Decider(Protocol):
 
 
 async def drive(
-    coordinator: Decider, performer: Performer, inbox: Inbox, first: Event | None, *, seq: int = 1
+    coordinator: Decider, performer: Performer, inbox: Inbox, first: Event | None = None, *, seq: int = 1
 ) -> Finish:
     """Run to the end and tell how it ended.
 

@@ -13,6 +13,7 @@ from riven.driver.loop import drive
 from riven.effects.context import RunContext
 from riven.effects.plain import NotJsonError, copy_json
 from riven.engines.embedded.lanes import Lanes
+from riven.engines.embedded.mailbox import Message
 from riven.engines.embedded.performer import EmbeddedPerformer
 from riven.engines.embedded.ports import Journal
 from riven.nodes.decisions import Decision, decided, form_problems
@@ -46,15 +47,17 @@ class EmbeddedRun:
         self.coordinator = Coordinator(graph)
         self._performer = EmbeddedPerformer(context, self._inbox, lanes, journal)
 
-    async def drive(self, started_at: int, retry: RetryPolicy) -> Finish:
+    def begin(self, at: int, retry: RetryPolicy) -> None:
+        """Once, before anything else. What is asked of the run from now on reaches it, in this order."""
+        self._inbox.post(ExecutionStarted(at, retry))
+
+    async def drive(self) -> Finish:
         """From the start to the end; afterwards, however it ends, nothing of it is left."""
         context = self._context
         fields = {"executionId": context.execution_id, "workflow": context.program.document.name}
         _log.info("execution_started", extra=fields)
         try:
-            return await drive(
-                self.coordinator, self._performer, self._inbox, ExecutionStarted(started_at, retry)
-            )
+            return await drive(self.coordinator, self._performer, self._inbox)
         finally:
             await self._performer.close()
 
@@ -74,7 +77,8 @@ class EmbeddedRun:
         Raises:
             ControlError: the payload is no JSON.
         """
-        self._performer.signal(name, self._plain(payload, "payload"))
+        now = self._context.clock.now()
+        self._performer.signal(name, Message(self._plain(payload, "payload"), now))
 
     def approve(
         self,
@@ -108,8 +112,10 @@ class EmbeddedRun:
             problems = form_problems(begun.config.get("form"), data)
             if problems:
                 raise InvalidDecisionError(problems)
-        result = decided(decision, by=by, at=self._context.clock.now(), comment=comment, data=data)
-        self._performer.decide(NodePath(path), self._context.redactor.value(result.output), decision)
+        now = self._context.clock.now()
+        result = decided(decision, by=by, at=now, comment=comment, data=data)
+        message = Message(self._context.redactor.value(result.output), now)
+        self._performer.decide(NodePath(path), message, decision)
 
     def _plain(self, value: Json, name: str) -> Json:
         try:

@@ -1,29 +1,39 @@
 """Signals of one run: they meet the nodes that wait for them by name, first come, first served, whoever is first."""
 
 from collections import deque
+from dataclasses import dataclass
+from uuid import UUID
 
 from riven.core.ids import NodePath
 from riven.wire.document import Json
 
 
+@dataclass(frozen=True, slots=True)
+class Message:
+    payload: Json
+    at: int
+    source: UUID | None = None
+    """The row that it came from, where messages are rows."""
+
+
 class Mailbox:
     def __init__(self) -> None:
-        self._kept: dict[str, deque[Json]] = {}
+        self._kept: dict[str, deque[Message]] = {}
         self._waiting: dict[str, deque[NodePath]] = {}
 
-    def send(self, name: str, payload: Json) -> NodePath | None:
+    def send(self, name: str, message: Message) -> NodePath | None:
         """The node that gets it now; None: it is kept."""
         waiting = self._waiting.get(name)
         if waiting:
             return waiting.popleft()
-        self._kept.setdefault(name, deque()).append(payload)
+        self._kept.setdefault(name, deque()).append(message)
         return None
 
-    def wait(self, name: str, path: NodePath) -> tuple[Json] | None:
-        """The payload that was kept for this node; None: it waits from now on."""
+    def wait(self, name: str, path: NodePath) -> Message | None:
+        """The message that was kept for this node; None: it waits from now on."""
         kept = self._kept.get(name)
         if kept:
-            return (kept.popleft(),)
+            return kept.popleft()
         self._waiting.setdefault(name, deque()).append(path)
         return None
 
@@ -33,6 +43,6 @@ class Mailbox:
         if waiting is not None and path in waiting:
             waiting.remove(path)
 
-    def give_back(self, name: str, payload: Json) -> None:
+    def give_back(self, name: str, message: Message) -> None:
         """Its node ended before it arrived: the next one gets it."""
-        self._kept.setdefault(name, deque()).appendleft(payload)
+        self._kept.setdefault(name, deque()).appendleft(message)

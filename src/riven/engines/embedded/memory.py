@@ -125,12 +125,13 @@ class MemoryEngine:
         )
         lanes = Lanes(self._max_in_flight)
         run = self._run = EmbeddedRun(context, _within(loaded.graph, timeout), lanes, journal)
+        run.begin(created, self._retry)
         for control in self._early:
             control(run)
         self._early.clear()
         journal.announce(ExecutionStatus.RUNNING, created)
         try:
-            await run.drive(created, self._retry)
+            await run.drive()
         finally:
             self._run = None
             await lanes.close()

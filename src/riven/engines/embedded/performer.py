@@ -7,6 +7,7 @@ What a step leaves is kept beside its answer until the driver records the answer
 import asyncio
 import logging
 from typing import assert_never
+from uuid import UUID
 
 from riven.core.coordinator import DEADLINE
 from riven.core.errors import ErrorClass
@@ -39,14 +40,16 @@ from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.settle import execution_error, keep_answer, settle
 from riven.engines.embedded.job import AttemptJob
 from riven.engines.embedded.lanes import Lanes
-from riven.engines.embedded.mailbox import Mailbox
+from riven.engines.embedded.mailbox import Mailbox, Message
 from riven.engines.embedded.ports import Journal
-from riven.wire.document import Json
 
 _log = logging.getLogger("riven.engine")
 
 RECEIVED = "received"
 """The outcome of a signal that got its message."""
+
+_TURNS = 100
+"""Batches after which others have the event loop, also if neither the journal nor any node made the run wait."""
 
 
 class EmbeddedPerformer:
@@ -61,6 +64,11 @@ class EmbeddedPerformer:
         self._held: list[TimerId] | None = None
         """Timers that were due during a pause; None outside of one."""
         self._mailbox = Mailbox()
+        self._turns = 0
+        self._on_the_way: dict[NodePath, tuple[Message, Event]] = {}
+        """Messages that were posted to a node and are not taken in yet."""
+        self.sources: dict[int, UUID] = {}
+        """Rows that control events were made of, by the identity of the events, for a journal that marks them read."""
         self._idle: asyncio.Future[None] | None = None
 
     # ---- record ------------------------------------------------------------------------------------------------------
@@ -81,6 +89,9 @@ class EmbeddedPerformer:
                 end = self._end(command, at)
         await self._journal.write(Entry(batch.seq, batch.events, ended, settled, end))
         self._log_batch(batch, settled, end)
+        self._turns += 1
+        if self._turns % _TURNS == 0:
+            await asyncio.sleep(0)
 
     def _answer_of(self, event: NodeCompleted | NodeFailed) -> StepEnded:
         found = self._answers.pop(event.path, None)
@@ -163,12 +174,14 @@ class EmbeddedPerformer:
             return  # an approval: it is addressed by its path
         kept = self._mailbox.wait(begun.waiting.signal, path)
         if kept is not None:
-            self._deliver(path, kept[0], RECEIVED)
+            self._deliver(path, kept, RECEIVED)
 
     # ---- from outside ------------------------------------------------------------------------------------------------
 
-    def post(self, event: Event) -> None:
+    def post(self, event: Event, source: UUID | None = None) -> None:
         """A cancel, a pause, a resume."""
+        if source is not None:
+            self.sources[id(event)] = source
         if isinstance(event, PauseRequested):
             self._held = self._held or []
         elif isinstance(event, ResumeRequested) and self._held is not None:
@@ -179,29 +192,38 @@ class EmbeddedPerformer:
             return
         self._inbox.post(event)
 
-    def signal(self, name: str, payload: Json) -> None:
-        path = self._mailbox.send(name, payload)
+    def signal(self, name: str, message: Message) -> None:
+        path = self._mailbox.send(name, message)
         if path is not None:
-            self._deliver(path, payload, RECEIVED)
+            self._deliver(path, message, RECEIVED)
 
-    def decide(self, path: NodePath, output: Json, outcome: str) -> None:
+    def decide(self, path: NodePath, message: Message, outcome: str) -> None:
         """Somebody decided an approval that waits."""
-        self._deliver(path, output, outcome)
+        self._deliver(path, message, outcome)
 
-    def _deliver(self, path: NodePath, message: Json, outcome: str) -> None:
-        self._run.values.messages[path] = message
-        self._inbox.post(SignalReceived(path, outcome, self._run.clock.now()))
+    def _deliver(self, path: NodePath, message: Message, outcome: str) -> None:
+        self._run.values.messages[path] = message.payload
+        event = SignalReceived(path, outcome, message.at)
+        self._on_the_way[path] = (message, event)
+        if message.source is not None:
+            self.sources[id(event)] = message.source
+        self._inbox.post(event)
 
     def _take_back_message(self, command: SettleNode) -> None:
         """A waiting node ends. If not by the signal that is on its way to it, that signal is for the next one."""
+        if command.status is NodeStatus.WAITING:
+            return
+        message, event = self._on_the_way.pop(command.path, (None, None))
         values = self._run.values
         begun = values.begun.get(command.path)
         name = begun.waiting.signal if begun is not None else None
-        if name is None or command.status is NodeStatus.WAITING:
+        if name is None:
             return
         self._mailbox.leave(name, command.path)
-        if command.outcome != RECEIVED and command.path in values.messages:
-            self._mailbox.give_back(name, values.messages.pop(command.path))
+        if command.outcome != RECEIVED and message is not None:
+            values.messages.pop(command.path, None)
+            self.sources.pop(id(event), None)
+            self._mailbox.give_back(name, message)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,5 @@
 """What the journal of a run holds, read back: events in the order in which they were taken in, with their values."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -10,7 +8,6 @@ import orjson
 from riven.core.ids import NodePath, TimerId
 from riven.core.messages import (
     CancelRequested,
-    Event,
     NodeCompleted,
     PauseRequested,
     ResumeRequested,
@@ -20,6 +17,7 @@ from riven.core.messages import (
 )
 from riven.db.engine import Connection, Row
 from riven.db.statements import load
+from riven.effects.history import Control, History, Taken
 from riven.effects.recorder import StepEnded
 from riven.wire.answers import answer_from_json
 from riven.wire.document import Json
@@ -27,43 +25,6 @@ from riven.wire.document import Json
 _NODES = load("riven.completion", "history_nodes")
 _SCOPES = load("riven.completion", "history_scopes")
 _SIGNALS = load("riven.completion", "history_signals")
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """An event that the coordinator has heard."""
-
-    seq: int
-    event: Event
-    ended: StepEnded | None = None
-    """Of an answer: what came with it."""
-    input: Json = None
-    """Of an attempt: its resolved configuration."""
-    message: Json = None
-    """Of a signal or an approval."""
-    signal: str | None = None
-    """The name of the signal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """Something that was asked of the run and that nobody has taken in yet."""
-
-    id: UUID
-    kind: str
-    name: str | None
-    path: NodePath | None
-    payload: Json
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    taken: Sequence[Taken]
-    """In their order."""
-    attempts: dict[NodePath, int]
-    """The last attempt of every path that ever started."""
-    unread: Sequence[Control]
 
 
 async def load_history(connection: Connection, execution_id: UUID, run: int) -> History:

@@ -12,12 +12,11 @@ from uuid import UUID
 
 import orjson
 
-from riven.completion.recorder import LostRunError, Recorder, RunWrite
+from riven.completion.recorder import Recorder, RunWrite
 from riven.core.graph import SKIPPED
 from riven.core.ids import NodePath
 from riven.core.messages import (
     Event,
-    ExecutionStatus,
     NodeCompleted,
     NodeFailed,
     NodeStatus,
@@ -26,7 +25,7 @@ from riven.core.messages import (
 )
 from riven.db.errors import StatementError
 from riven.db.identity import new_id
-from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
+from riven.effects.recorder import Entry, ExecutionEnded, LostRunError, NodeSettled, StepEnded
 from riven.wire.answers import answer_to_json
 from riven.wire.document import Json
 
@@ -58,9 +57,14 @@ class ExecutionJournal:
         begin: Begin,
         type_of: Callable[[NodePath], str],
         attempts: dict[NodePath, int] | None = None,
-        lost: Callable[[], None] = lambda: None,
+        sources: dict[int, UUID],
+        lost: Callable[[], None],
     ) -> None:
-        """`attempts`: the last attempt of each path, of a run that is resumed. `lost`: somebody else drives it now."""
+        """The journal of one driver.
+
+        `attempts`: the last attempt of each path, of a run that is resumed. `sources`: control rows by the identity of
+        the events that were made of them. `lost`: somebody else drives it now.
+        """
         self._recorder = recorder
         self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
         self._execution_id = execution_id
@@ -72,8 +76,7 @@ class ExecutionJournal:
         self._told: set[NodePath] = set()
         self._alarm: asyncio.TimerHandle | None = None
         self._background: asyncio.Task[None] | None = None
-        self.sources: dict[int, UUID] = {}
-        """Control rows by the identity of the events that were made of them."""
+        self._sources = sources
 
     def started(self, path: NodePath, attempt: int, at: int, input: Json) -> None:
         self._started[path] = (attempt, at, input)
@@ -89,11 +92,6 @@ class ExecutionJournal:
                 self._alarm.cancel()
                 self._alarm = None
             await self._recorder.record(write)
-
-    async def park(self, status: ExecutionStatus, kind: str | None, due: int | None) -> None:
-        """The run waits, or is paused: its slot is given back."""
-        move = {**self._begun(), "status": status.value, "waiting_kind": kind, "due_ms": due}
-        await self._recorder.record(RunWrite(**self._key, move=move))
 
     async def close(self) -> None:
         if self._alarm is not None:
@@ -197,7 +195,7 @@ class ExecutionJournal:
             row["error_type"], row["error_message"] = ended.error["type"], _text(ended.error["message"])
 
     def _heard(self, rows: "_Rows", seq: int, event: Event) -> None:
-        source = self.sources.pop(id(event), None)
+        source = self._sources.pop(id(event), None)
         if source is not None:
             path = getattr(event, "path", None)
             rows.read.append({"id": source, "execution_id": self._execution_id, "seq": seq, "path": path})

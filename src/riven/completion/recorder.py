@@ -14,10 +14,10 @@ from uuid import UUID
 
 import orjson
 
-from riven.core.errors import RivenError
 from riven.db.engine import Database
 from riven.db.errors import ConflictError, DatabaseUnavailableError, StatementError
 from riven.db.statements import load
+from riven.effects.recorder import LostRunError
 from riven.telemetry.crashpoints import crash_point
 from riven.wire.document import Json
 
@@ -34,10 +34,6 @@ _WRITTEN_BEFORE = """
 SELECT id, workspace_id, status, run, token, true AS had_item FROM workflow_executions WHERE id = ANY ($1::uuid[])
 """
 _BLOB = "INSERT INTO blobs (id, execution_id, data) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) ON CONFLICT DO NOTHING"
-
-
-class LostRunError(RivenError):
-    """Another run or token has taken the execution over: whoever gets this drops the run and writes no more of it."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The one place where events of a run arrive, in the order in which they were posted."""
 
 import asyncio
+from collections.abc import Callable
 
 from riven.core.messages import Event
 
@@ -8,10 +9,12 @@ from riven.core.messages import Event
 class Inbox:
     """A queue for one reader, all of it inside one event loop."""
 
-    __slots__ = ("_events", "_reader")
+    __slots__ = ("_before_waiting", "_events", "_reader")
 
-    def __init__(self) -> None:
+    def __init__(self, before_waiting: Callable[[], None] | None = None) -> None:
+        """`before_waiting` is called whenever nothing is there; what it raises ends the wait, and the loop."""
         self._events: list[Event] = []
+        self._before_waiting = before_waiting
         self._reader: asyncio.Future[None] | None = None
 
     def post(self, event: Event) -> None:
@@ -22,6 +25,8 @@ class Inbox:
     async def drain(self) -> list[Event]:
         """Everything that is there, at least one event."""
         if not self._events:
+            if self._before_waiting is not None:
+                self._before_waiting()
             self._reader = asyncio.get_running_loop().create_future()
             try:
                 await self._reader

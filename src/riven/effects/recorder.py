@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from riven.core.errors import RivenError
 from riven.core.ids import NodePath
 from riven.core.messages import (
     Event,
@@ -67,6 +68,10 @@ class Entry:
     settled: Sequence[NodeSettled]
     """After these answers."""
     end: ExecutionEnded | None = None
+
+
+class LostRunError(RivenError):
+    """Another run or token has taken the execution over: whoever gets this drops the run and writes no more of it."""
 
 
 class Recorder(Protocol):

@@ -54,6 +54,7 @@ class DataDirectory:
             return
         with contextlib.suppress(OSError):  # a full disk must not keep us from letting go
             os.truncate(self._lock, 0)
+        fcntl.flock(self._lock, fcntl.LOCK_UN)  # not by closing alone: a forked process may have a copy
         os.close(self._lock)
         self._lock = None
 

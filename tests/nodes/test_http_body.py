@@ -1,4 +1,5 @@
 import gzip
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
 
@@ -70,6 +71,17 @@ class TestReading:
         assert len(await read_body(pieces(pack(b"a" * 1_000), size), coding, 1_000)) == 1_000
         with pytest.raises(BodyTooLargeError):
             await read_body(pieces(pack(b"a" * 1_001), size), coding, 1_000)
+
+    async def test_a_bomb_never_unfolds_in_memory(self) -> None:
+        bomb = gzip.compress(bytes(64 * 1024 * 1024))
+        tracemalloc.start()
+        try:
+            with pytest.raises(BodyTooLargeError):
+                await read_body(pieces(bomb, len(bomb)), "gzip", 1024 * 1024)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 8 * 1024 * 1024
 
 
 class TestText:

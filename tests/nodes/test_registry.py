@@ -133,6 +133,7 @@ class TestInstalled:
         [
             ("raise OSError('no')", "cannot be loaded: OSError: no"),
             ("x = 1", "cannot be loaded: AttributeError"),
+            ("import sys; sys.exit(3)", "cannot be loaded: SystemExit: 3"),
             ("import nowhere_at_all", "ModuleNotFoundError"),
             ("Lookup = 5", "is not a subclass"),
             (GOOD.format(name="acme.other"), "registered as 'acme.lookup' but calls itself 'acme.other'"),
@@ -190,6 +191,10 @@ class TestInstalled:
         registry = Registry.discover()
         assert isinstance(registry.get("noop"), Noop)
         assert registry.names() == tuple(BUILTIN)
+        assert len(registry.describe()) == len(BUILTIN)
+        assert registry.faults() == {
+            "noop": "tests_nodes_c:Lookup of the package acme: the type 'noop' is built in; rename it"
+        }
 
 
 def test_a_small_document_does_not_wait_for_what_it_does_not_use() -> None:

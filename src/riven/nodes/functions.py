@@ -133,7 +133,10 @@ class Functions:
                 )
             except FunctionError as error:
                 self._faults[entry.name] = f"{entry.value} of the package {package}: {error}"
-            except Exception as error:  # noqa: BLE001 - a foreign module may raise anything while it is imported
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # a foreign module may raise anything while it is imported
                 self._faults[entry.name] = (
                     f"{entry.value} of the package {package} cannot be loaded: {type(error).__name__}: {error}"
                 )

@@ -39,8 +39,6 @@ class Target:
     port: int
     path: str
     """Path and query, percent-encoded; starts with `/`."""
-    address: Address | None = None
-    """The host, where it is an address."""
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -95,7 +93,6 @@ def read_url(text: str) -> Target:
         str(host),
         port or _DEFAULT_PORTS[parts.scheme],
         _encoded_path(parts.path, parts.query),
-        None if isinstance(host, str) else host,
     )
 
 

@@ -59,7 +59,6 @@ class HttpExchange:
     def __init__(
         self, policy: AddressPolicy, limits: HttpLimits, resolver: Resolver, tls: ssl.SSLContext | None
     ) -> None:
-        self._policy = policy
         self._limits = limits
         self._tls = tls
         self._backend = PinnedBackend(policy, resolver)
@@ -90,13 +89,8 @@ class HttpExchange:
             await pool.aclose()
 
     async def _answer(self, hop: _Hop) -> HttpAnswer:
-        target = hop.target
-        if target.address is not None:
-            refusal = self._policy.refusal(target.host, target.port, target.address)
-            if refusal is not None:
-                raise NodeError(ErrorClass.SECURITY_ERROR, f"{hop.shown}: {refusal}")
         try:
-            async with self._place(target.host, target.port):
+            async with self._place(hop.target.host, hop.target.port):
                 return await self._exchanged(hop)
         except NodeError as error:
             raise NodeError(error.error_class, f"{hop.shown}: {error}") from None

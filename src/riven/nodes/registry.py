@@ -88,7 +88,7 @@ class Registry:
         return self._from_package(name)
 
     def fault(self, name: str) -> str | None:
-        """Why a registered type cannot be used, naming its package; None when nothing is wrong with it."""
+        """Why a type of an installed package cannot be used, naming the package; None when nothing is wrong."""
         self.get(name)
         return self._faults.get(name)
 
@@ -132,7 +132,7 @@ class Registry:
             self._faults[name] = f"{where}: {fault}"
         except NodeTypeError as error:
             self._faults[name] = str(error)
-        except Exception as error:  # noqa: BLE001 - a foreign module may raise anything while it is imported
+        except (Exception, SystemExit) as error:  # a foreign module may raise anything while it is imported
             self._faults[name] = f"{where} cannot be loaded: {type(error).__name__}: {error}"
         return None
 
@@ -141,10 +141,13 @@ class Registry:
             self._installed = {}
             found = importlib.metadata.entry_points(group=self._group) if self._group else ()
             for entry in sorted(found, key=_where):
-                other = self._installed.setdefault(entry.name, entry)
                 if entry.name in self._table:
-                    self._installed.pop(entry.name)
-                elif other.value != entry.value:
+                    self._faults[entry.name] = (
+                        f"{_where(entry)}: the type {entry.name!r} is built in; rename it"
+                    )
+                    continue
+                other = self._installed.setdefault(entry.name, entry)
+                if other.value != entry.value:
                     self._faults[entry.name] = (
                         f"{_where(other)} and {_where(entry)} both register the type {entry.name!r}; uninstall one"
                     )

@@ -133,10 +133,7 @@ class Functions:
                 )
             except FunctionError as error:
                 self._faults[entry.name] = f"{entry.value} of the package {package}: {error}"
-            except (
-                Exception,
-                SystemExit,
-            ) as error:  # a foreign module may raise anything while it is imported
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign modules raise anything
                 self._faults[entry.name] = (
                     f"{entry.value} of the package {package} cannot be loaded: {type(error).__name__}: {error}"
                 )

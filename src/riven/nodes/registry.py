@@ -132,7 +132,7 @@ class Registry:
             self._faults[name] = f"{where}: {fault}"
         except NodeTypeError as error:
             self._faults[name] = str(error)
-        except (Exception, SystemExit) as error:  # a foreign module may raise anything while it is imported
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign modules raise anything
             self._faults[name] = f"{where} cannot be loaded: {type(error).__name__}: {error}"
         return None
 

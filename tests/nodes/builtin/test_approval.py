@@ -21,7 +21,7 @@ def test_a_form_is_a_json_schema() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [{"form": {"type": "nope"}}, {"form": []}, {"form": {"$ref": "http://127.0.0.1:9/x"}}, {"title": None}, {"timeout": "x"}, {"titel": "x"}],
+    [{"form": {"type": "nope"}}, {"form": []}, {"form": {"$ref": "http://127.0.0.1:9/x"}}, {"title": None}, {"timeout": "x"}, {"caption": "x"}],
 )  # fmt: skip
 def test_configuration_is_checked(config: dict[str, Json]) -> None:
     with pytest.raises(NodeError):

@@ -258,7 +258,7 @@ class TestConfiguration:
             ({"url": ""}, "url"),
             ({"url": 5}, "url"),
             ({"url": "http://a", "method": "FETCH"}, "method"),
-            ({"url": "http://a", "metod": "GET"}, "metod"),
+            ({"url": "http://a", "verb": "GET"}, "verb"),
             ({"url": "http://a", "json": 1, "text": "x"}, "only one of"),
             ({"url": "http://a", "form": {}, "text": "x"}, "only one of"),
             ({"url": "http://a", "auth": {}}, "exactly one of"),

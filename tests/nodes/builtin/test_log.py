@@ -39,7 +39,7 @@ async def test_secrets_stay_out_of_the_log(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.parametrize(
-    "config", [{}, {"message": None}, {"message": "x", "level": "warn"}, {"message": "x", "levl": "info"}]
+    "config", [{}, {"message": None}, {"message": "x", "level": "warn"}, {"message": "x", "grade": "info"}]
 )
 async def test_configuration_is_checked(config: dict[str, Json]) -> None:
     with pytest.raises(NodeError):

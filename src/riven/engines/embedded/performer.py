@@ -64,6 +64,8 @@ class EmbeddedPerformer:
         self._held: list[TimerId] | None = None
         """Timers that were due during a pause; None outside of one."""
         self._mailbox = Mailbox()
+        self._latest = 0
+        """The time of the latest event that was recorded."""
         self._turns = 0
         self._on_the_way: dict[NodePath, tuple[Message, Event]] = {}
         """Messages that were posted to a node and are not taken in yet."""
@@ -78,7 +80,7 @@ class EmbeddedPerformer:
         ended = [self._answer_of(e) for e in batch.events if isinstance(e, (NodeCompleted, NodeFailed))]
         for answer in ended:
             keep_answer(run, answer)
-        at = batch.events[-1].at if batch.events else run.clock.now()
+        at = self._latest = batch.events[-1].at if batch.events else run.clock.now()
         settled = []
         end: ExecutionEnded | None = None
         for command in batch.commands:
@@ -203,7 +205,8 @@ class EmbeddedPerformer:
 
     def _deliver(self, path: NodePath, message: Message, outcome: str) -> None:
         self._run.values.messages[path] = message.payload
-        event = SignalReceived(path, outcome, message.at)
+        # A message may be older than the wait for it: nothing ends before it began.
+        event = SignalReceived(path, outcome, max(message.at, self._latest))
         self._on_the_way[path] = (message, event)
         if message.source is not None:
             self.sources[id(event)] = message.source

@@ -11,9 +11,11 @@ elements cost plus what one element of size s costs; and where no element is lar
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import orjson
 
 from riven.expressions.syntax import Call, Expr, Index, Items, Literal, Name, Select
 
@@ -27,7 +29,7 @@ CONVERSION: Final = 4.0
 """What a byte weighs on its way into the library."""
 LOOPS: Final = 10_001
 """Steps of loops that the library takes in one evaluation, and the one at which it stops."""
-MAX_LOOPS: Final = 6
+MAX_LOOPS: Final = 5
 """Macros inside of each other."""
 REGEX_STATES: Final = 350_000.0
 """States beyond which the library refuses a pattern."""
@@ -35,18 +37,36 @@ REGEX_STATES: Final = 350_000.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A value of at most `size` bytes of JSON. Elements: at most `count`, of at most `element` bytes; None: unknown."""
+    """A value of at most `size` bytes of JSON, with at most `count` elements, each at most as `inner`; None: unknown."""
 
     size: float
     count: float | None = None
-    element: float | None = None
+    inner: "Size | None" = None
+    text: str | None = None
+    """The value, where it is a known text."""
 
     @property
     def elements(self) -> float:
         return self.count if self.count is not None else self.size / 2 + 1
 
     def part(self) -> "Size":
-        return Size(self.size if self.element is None else min(self.size, self.element))
+        return Size(self.size) if self.inner is None else self.inner
+
+
+def largest(sizes: Sequence[Size]) -> Size:
+    """What none of them exceeds."""
+    return Size(
+        max((each.size for each in sizes), default=0.0),
+        max((each.elements for each in sizes), default=0.0),
+        inner_of(sizes),
+    )
+
+
+def inner_of(sizes: Sequence[Size]) -> Size | None:
+    """What no element of any of them exceeds."""
+    filled = [each for each in sizes if each.elements]
+    inner = [each.inner for each in filled if each.inner is not None]
+    return largest(inner) if inner and len(inner) == len(filled) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +105,7 @@ class _Meter:
             return read
         match node:
             case Literal():
-                return Size(
-                    len(node.value) * 4 + 2.0
-                    if isinstance(node.value, str)
-                    else node.end - node.start + SCALAR
-                )
+                return Size(_literal(node), 0.0)
             case Name():
                 return variables.get(node.name, Size(SCALAR))
             case Select():
@@ -101,7 +117,7 @@ class _Meter:
                 parts = [self.measure(item, variables) for item in node.items]
                 total = sum(part.size for part in parts) + SCALAR * (len(parts) + 1)
                 self.work += SCALAR * len(parts)
-                return Size(total, float(len(parts)), max((part.size for part in parts), default=0.0))
+                return Size(total, float(len(parts)), largest(parts))
             case Call():
                 return self.call(node, variables)
 
@@ -123,33 +139,38 @@ class _Meter:
 
     def loop(self, node: Call, variable: str, over: Size, variables: Mapping[str, Size]) -> Size:
         rounds = max(1.0, min(over.elements, LOOPS))
-        largest = max(SCALAR, over.part().size)
-        share = over.size / largest + 1
+        top = max(SCALAR, over.part().size)
+        share = over.size / top + 1
         self.loops += 1
-        empty_work, empty_size = self.body(node, {**variables, variable: Size(0.0, 0.0)})
-        whole_work, whole_size = self.body(node, {**variables, variable: Size(largest)})
+        empty_work, empty = self.body(node, {**variables, variable: Size(0.0, 0.0)})
+        whole_work, element = self.body(node, {**variables, variable: Size(top)})
+        work = rounds * empty_work + share * whole_work
+        size = rounds * empty.size + share * element.size
+        if over.inner is not None:
+            # The elements' own elements are counted: a second bound, that may be the lower one.
+            known_work, element = self.body(node, {**variables, variable: over.inner})
+            work, size = min(work, rounds * known_work), min(size, rounds * element.size)
         self.loops -= 1
-        self.work += rounds * (empty_work + 2 * STEP) + share * whole_work
+        self.work += work + 2 * STEP * rounds
         match node.function:
             case "map":
                 # The library copies the list that it builds at every step.
                 self.work += 4 * rounds * rounds
-                size = rounds * (empty_size + SCALAR) + share * whole_size
-                return Size(size, rounds, whole_size + SCALAR)
+                return Size(size + SCALAR * rounds, rounds, element)
             case "filter":
                 self.work += 4 * rounds * rounds
-                return Size(over.size, rounds, over.element)
+                return Size(over.size, rounds, over.inner)
             case _:
                 return Size(SCALAR)
 
-    def body(self, node: Call, scope: Mapping[str, Size]) -> tuple[float, float]:
-        """The work of one round, and the size of what it yields."""
+    def body(self, node: Call, scope: Mapping[str, Size]) -> tuple[float, Size]:
+        """The work of one round, and what it yields."""
         if self.loops > MAX_LOOPS:
-            return 2.0 * LIMIT, SCALAR
+            return 2.0 * LIMIT, Size(SCALAR)
         before, self.work = self.work, 0.0
-        sizes = [self.measure(arg, scope).size for arg in node.args[1:]]
+        results = [self.measure(arg, scope) for arg in node.args[1:]]
         work, self.work = self.work, before
-        return work, sizes[-1]
+        return work, results[-1]
 
     def function(self, node: Call, values: list[Size]) -> Size:
         total = sum(value.size for value in values)
@@ -165,17 +186,17 @@ class _Meter:
                 self.work += total
                 return Size(SCALAR)
             case "?":
-                return Size(
-                    max(value.size for value in values[1:]), max(value.elements for value in values[1:])
-                )
+                return largest(values[1:])
             case "+":
                 self.work += total
-                return Size(
-                    total, sum(value.elements for value in values), max(value.part().size for value in values)
-                )
+                return Size(total, sum(value.elements for value in values), inner_of(values))
             case "matches" if len(values) == 2:
                 self.work += self.pattern(node, values)
                 return Size(SCALAR)
+            case "split" if values:
+                size, count, inner = _split(node, values)
+                self.work += size
+                return Size(size, count, inner)
             case _:
                 size = self.text(node, values, total)
                 self.work += size
@@ -200,8 +221,8 @@ class _Meter:
             case "replace" if len(values) >= 3:
                 text, new = values[0].size, values[2].size
                 old = node.args[0]
-                if isinstance(old, Literal) and isinstance(old.value, str) and old.value:
-                    return text * max(1.0, new / len(old.value)) + new
+                if isinstance(old, Literal) and old.value:
+                    return text * max(1.0, new / (_literal(old) - 2)) + new
                 return (text + 1) * (new + 1)
             case "join" if len(values) == 2:
                 return total + values[0].elements * values[1].size
@@ -213,9 +234,30 @@ class _Meter:
                     clauses = values[0].size / 2
                 # 1,310 digits: the largest number with the highest precision; %b writes 64 characters for 8
                 return values[0].size + clauses * (8 * values[1].size + 1_310)
-            case "split":
-                return total + SCALAR * (values[0].size + 1)
             case "quote" | "encode":
                 return total * 2 + 64
             case _:
                 return total + 64
+
+
+def _split(node: Call, values: list[Size]) -> tuple[float, float, Size]:
+    """What `text.split(separator)` yields: all of it, how many parts, and how large they are."""
+    text, separator = values[0], node.args[0] if node.args else None
+    if (
+        text.text is not None
+        and isinstance(separator, Literal)
+        and isinstance(separator.value, str)
+        and separator.value
+    ):
+        parts = text.text.split(separator.value)
+        count, inner = float(len(parts)), Size(6.0 * max(map(len, parts)) + 2)
+    else:
+        count, inner = text.size + 1, Size(text.size)
+    return text.size + SCALAR * (count + 1), count, inner
+
+
+def _literal(node: Literal) -> float:
+    """Bytes of JSON."""
+    if isinstance(node.value, str):
+        return float(len(orjson.dumps(node.value)))
+    return node.end - node.start + SCALAR

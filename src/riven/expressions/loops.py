@@ -12,7 +12,7 @@ class Loop:
     node: Call
     """The outermost `map` or `filter` of the chain."""
     over: Read
-    """The list that the innermost one goes through, read nowhere else in the chain."""
+    """The list that the innermost one goes through."""
 
 
 def find_loops(tree: Expr, reads: Sequence[Read]) -> list[Loop]:
@@ -54,8 +54,5 @@ def _over(node: Call, reads: Sequence[Read]) -> Read | None:
     inner: Expr = node
     while isinstance(inner, Call) and inner.target is not None and _makes_list(inner):
         inner = inner.target
-    within = [read for read in reads if node.start <= read.start and read.end <= node.end]
-    over = next((read for read in within if (read.start, read.end) == (inner.start, inner.end)), None)
-    if over is None or over.asked or over.path.optional:
-        return None
-    return over if sum(1 for read in within if read.path == over.path) == 1 else None
+    over = next((read for read in reads if (read.start, read.end) == (inner.start, inner.end)), None)
+    return None if over is None or over.asked or over.path.optional else over

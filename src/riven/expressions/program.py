@@ -97,7 +97,7 @@ def compile_program(
     loops = find_loops(tree, reads)
     if not loops:
         return Program(shared, tree, slots)
-    stretches = [_Stretch(shared, loop, slots) for loop in loops]
+    stretches = [_Stretch(shared, loop, slots, next(variables)) for loop in loops]
     return Program(shared, tree, slots, [(each, next(variables)) for each in stretches])
 
 
@@ -149,6 +149,8 @@ class Program:
         self.stretched: Program | None = None
         self.proven = 0.0
         """The program is affordable while no value that it reads has more bytes than this."""
+        self.refused = math.inf
+        """The size from which on a look at the values themselves has to tell."""
         usual = self.bound_for(USUAL)
         if usual.affordable and usual.size <= MAX_TEXT:
             self.proven = USUAL
@@ -265,10 +267,12 @@ class Program:
         rounded = USUAL
         while rounded < bound.largest:
             rounded *= 2
-        usual = self.bound_for(rounded)
-        if usual.affordable and usual.size <= MAX_TEXT:
-            self.proven = max(self.proven, rounded)
-            return True
+        if rounded < self.refused:
+            usual = self.bound_for(rounded)
+            if usual.affordable and usual.size <= MAX_TEXT:
+                self.proven = max(self.proven, rounded)
+                return True
+            self.refused = min(self.refused, rounded)
         exact = self.bound_of(bound.data)
         if not exact.affordable:
             raise self.unaffordable(exact.work / LIMIT)
@@ -293,16 +297,20 @@ class Program:
 class _Stretch:
     """A loop over a list, evaluated piece by piece: `map` and `filter` of a whole are those of its parts, in turn."""
 
-    def __init__(self, source: Source, loop: Loop, slots: Sequence[Slot]) -> None:
+    def __init__(self, source: Source, loop: Loop, slots: Sequence[Slot], variable: str) -> None:
         self.source = source
         self.loop = loop
-        self.slots = slots
+        self.variable = variable
+        """Stands for the list where the loop goes through it, and there alone: its body may read all of it."""
         span = (loop.over.start, loop.over.end)
-        self.variable = next(slot.variable for slot in slots if span in slot.spans)
+        whole = next(slot for slot in slots if span in slot.spans)
+        over = Slot(variable, variable, (span,), whole.value, whole.size)
+        self.slots = [over, *(_outside(slot, [over]) for slot in slots)]
+        self.whole = whole.variable
         self.program: Program | None = None
 
     def is_long(self, data: Mapping[str, Json]) -> bool:
-        over = data.get(self.variable)
+        over = data.get(self.whole)
         return isinstance(over, list) and len(over) > LONG
 
     def slot(self, variable: str) -> Slot:

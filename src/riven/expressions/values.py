@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 import orjson
 from cel_expr_python import cel
 
-from riven.expressions.bounds import SCALAR, Size
+from riven.expressions.bounds import SCALAR, Size, largest
 from riven.expressions.errors import ExpressionCode
 from riven.wire.document import Json
 
@@ -108,14 +108,17 @@ def _has_nul(value: Json) -> bool:
     return False
 
 
-def measure(value: Json) -> Size:
-    """As `weigh`, with the number of elements and the size of the largest."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    if parts is None:
-        return Size(weigh(value))
-    keys = max((weigh(key) for key in value), default=0.0) if isinstance(value, dict) else 0.0
-    largest = max((weigh(each) for each in parts), default=0.0)
-    return Size(weigh(value), float(len(value)), max(keys, largest))
+def measure(value: Json, depth: int = 3) -> Size:
+    """As `weigh`, and how many elements it has and how large they are, `depth` levels down."""
+    if isinstance(value, list):
+        parts = value
+    elif isinstance(value, dict):
+        parts = [*value, *value.values()]
+    else:
+        return Size(weigh(value), 0.0, text=value if isinstance(value, str) else None)
+    if depth == 0:
+        return Size(weigh(value), float(len(value)))
+    return Size(weigh(value), float(len(value)), largest([measure(each, depth - 1) for each in parts]))
 
 
 # ---- out of CEL ---------------------------------------------------------------------------------------------------

@@ -135,14 +135,7 @@ def explain_evaluation(text: str, source: str, tree: Expr, *, secret: bool) -> E
 
 
 def _evaluation_said(message: str, source: str, tree: Expr, *, secret: bool) -> Said:
-    if "Iteration budget exceeded" in message:
-        return Said(
-            "expression_budget",
-            "this goes through too many elements: one expression may take 10,000 steps of `map`, `filter`, `all`, "
-            "`exists` together; use a for_each node for more",
-        )
-    if found := _OVERLOAD.match(message):
-        return _overload(found[1], source, tree)
+    # What may quote values first, so that a value is not taken for what the library says.
     if found := re.match(r"Key not found in map : (.*)", message, re.DOTALL):
         key = "the key" if secret else f"the key `{shorten(found[1].strip(chr(34)), 60)}`"
         return Said(
@@ -150,6 +143,14 @@ def _evaluation_said(message: str, source: str, tree: Expr, *, secret: bool) -> 
             f"an object does not have {key} that is read from it; to allow that, write .?key or [?key], "
             "and .orValue(...) at the end",
         )
+    if message == "Iteration budget exceeded":
+        return Said(
+            "expression_budget",
+            "this goes through too many elements: one expression may take 10,000 steps of `map`, `filter`, `all`, "
+            "`exists` together; use a for_each node for more",
+        )
+    if found := _OVERLOAD.match(message):
+        return _overload(found[1], source, tree)
     if "Applying SELECT to non-message type" in message:
         selects = [node for node in _nodes(tree) if isinstance(node, Select)]
         if len(selects) == 1:
@@ -184,6 +185,11 @@ def _evaluation_said(message: str, source: str, tree: Expr, *, secret: bool) -> 
     if message.startswith(("invalid regular", "regular expression")):
         detail = "" if secret else ": " + shorten(message.partition(": ")[2] or message, 80)
         return Said("invalid_value", f"the pattern of matches(...) is not a regular expression (RE2){detail}")
+    if "Duration" in message:
+        return Said(
+            "invalid_value",
+            "duration(...) takes a duration such as '90s' or '1h30m', of at most 10,000 years",
+        )
     if message in ("divide by zero", "modulus by zero"):
         return Said("division_by_zero", "this divides by zero")
     if (
@@ -206,11 +212,6 @@ def _evaluation_said(message: str, source: str, tree: Expr, *, secret: bool) -> 
         return Said("invalid_value", f"a text that is no {kind} is converted by {found[1] or found[2]}(...)")
     if "Timestamp conversion" in message:
         return Said("invalid_value", "timestamp(...) takes a time such as '2026-01-31T12:00:00Z'")
-    if "Duration" in message:
-        return Said(
-            "invalid_value",
-            "duration(...) takes a duration such as '90s' or '1h30m', of at most 10,000 years",
-        )
     if "No value with name" in message:
         return Said("missing_path", "a value that the expression reads was not given")
     return Said(

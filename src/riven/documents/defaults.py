@@ -1,0 +1,106 @@
+"""Fills in the defaults that a JSON Schema gives for fields that are missing, at any depth.
+
+Defaults are taken from `properties`, through `items`, `prefixItems`, `additionalProperties`, `allOf` and references
+inside of the schema. Those of alternatives (`anyOf`, `oneOf`, `if`) are not, since which one holds is not known before.
+A default is filled in turn, but never by the schema that gave it: a recursive one would not end.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from riven.wire.document import Json
+
+_MOST: Final = 100_000
+"""Places of a value that are looked at; a schema that wants more is not one that people write."""
+
+
+def fill_defaults(schema: Json, value: Json) -> Json:
+    """A copy of the value with the defaults in it."""
+    filled = copy.deepcopy(value)
+    todo: list[tuple[Json, Json, frozenset[int]]] = [(schema, filled, frozenset())]
+    seen: set[tuple[int, int]] = set()
+    while todo and len(seen) < _MOST:
+        part, here, given_by = todo.pop()
+        for each in _in_place(part, schema):
+            if (id(each), id(here)) in seen:
+                continue
+            seen.add((id(each), id(here)))
+            if isinstance(here, dict):
+                _fill(each, here, given_by)
+                todo += reversed(
+                    [(inner, here[name], chain) for inner, name, chain in _fields(each, here, given_by)]
+                )
+            elif isinstance(here, list):
+                todo += [(inner, item, given_by) for inner, item in _elements(each, here)]
+    return filled
+
+
+def _in_place(part: Json, whole: Json) -> Iterator[Mapping[str, Json]]:
+    """The schema itself and those that hold for the same value."""
+    todo, met = [part], set[int]()
+    while todo:
+        each = todo.pop()
+        if not isinstance(each, Mapping) or id(each) in met:
+            continue
+        met.add(id(each))
+        yield each
+        several = each.get("allOf")
+        todo += reversed(several) if isinstance(several, list) else []
+        if "$ref" in each:
+            todo.append(resolve(each["$ref"], whole))
+
+
+def resolve(reference: Json, whole: Json) -> Json:
+    """What a JSON pointer such as `#/$defs/money` points at; None for anything else."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    found = whole
+    for step in reference[1:].split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping) and name in found:
+            found = found[name]
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return None
+    return found
+
+
+def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]) -> None:
+    for name, inner in _properties(part).items():
+        if (
+            name not in here
+            and isinstance(inner, Mapping)
+            and "default" in inner
+            and id(inner) not in given_by
+        ):
+            here[name] = copy.deepcopy(inner["default"])
+
+
+def _fields(
+    part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]
+) -> Iterator[tuple[Json, str, frozenset[int]]]:
+    properties = _properties(part)
+    rest = part.get("additionalProperties")
+    for name in here:
+        if name in properties:
+            inner = properties[name]
+            chain = given_by | {id(inner)} if isinstance(inner, Mapping) and "default" in inner else given_by
+            yield inner, name, chain
+        elif isinstance(rest, Mapping):
+            yield rest, name, given_by
+
+
+def _elements(part: Mapping[str, Json], here: list[Json]) -> Iterator[tuple[Json, Json]]:
+    first, rest = part.get("prefixItems"), part.get("items")
+    heads = first if isinstance(first, list) else []
+    yield from zip(heads, here, strict=False)
+    if isinstance(rest, Mapping):
+        for item in here[len(heads) :]:
+            yield rest, item
+
+
+def _properties(part: Mapping[str, Json]) -> Mapping[str, Json]:
+    properties = part.get("properties")
+    return properties if isinstance(properties, Mapping) else {}

@@ -1,0 +1,247 @@
+"""Text to a document and its graph, with everything that is wrong with it: what every door of riven uses."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from riven.core.errors import Problem, Severity
+from riven.core.graph import CONTAINERS, Graph, NodeKind
+from riven.core.validation import MAX_NODES, GraphCode, validate
+from riven.documents.calls import Called, CallResolver, Calls
+from riven.documents.codes import Code
+from riven.documents.configs import check_config
+from riven.documents.constants import check_constants
+from riven.documents.draft import Draft, DraftNode, DraftScope, count_nodes, read_draft
+from riven.documents.findings import Findings
+from riven.documents.nearest import hint
+from riven.documents.normalise import GraphBuilder, document_of
+from riven.documents.parse import parse
+from riven.documents.places import Location, shorten
+from riven.documents.reads import check_reads
+from riven.expressions.templates import has_placeholder
+from riven.nodes.registry import Registry
+from riven.wire.document import Document
+
+__all__ = ["CallResolver", "LoadedDocument", "load_document"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDocument:
+    """`document` and `graph` are None when a problem is an error: an invalid document never starts."""
+
+    document: Document | None
+    graph: Graph | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def valid(self) -> bool:
+        return not any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+def load_document(
+    text: str | bytes,
+    *,
+    registry: Registry,
+    calls: CallResolver | None = None,
+    functions: Collection[str] | None = None,
+) -> LoadedDocument:
+    """Never raises for what the text holds.
+
+    Without `calls`, called workflows are not looked for: the document can be checked, but its graph cannot run. Without
+    `functions`, the names of functions are not checked.
+    """
+    loader = _Loader(registry, functions)
+    return loader.load(text, Calls(calls, loader.load_called))
+
+
+@dataclass(frozen=True, slots=True)
+class _Loader:
+    registry: Registry
+    functions: Collection[str] | None
+
+    def load_called(self, text: str | bytes, calls: Calls) -> Called:
+        loaded = self.load(text, calls)
+        document = loaded.document
+        return Called(None if document is None else replace(document, calls={}), loaded.problems)
+
+    def load(self, text: str | bytes, calls: Calls) -> LoadedDocument:
+        parsed = parse(text)
+        findings = Findings(parsed.tree)
+        findings.flaws(parsed.flaws, parsed.lines)
+        if parsed.tree is None:
+            return LoadedDocument(None, None, findings.problems())
+        raw = parsed.tree.value
+        if count_nodes(raw) > MAX_NODES:
+            said = f"a document has at most {MAX_NODES:,} nodes, bodies included; split it by `call`"
+            findings.error(("nodes",), GraphCode.TOO_MANY_NODES, said)
+            return LoadedDocument(None, None, findings.problems())
+        draft = read_draft(raw, findings)
+        for scope in draft.scope.every():
+            for node in scope.nodes.values():
+                self._check_node(node, findings)
+        check_constants(draft, findings)
+        check_reads(draft, findings)
+        calls.check(draft, findings)
+        document = document_of(draft, dict(calls.documents))
+        graph = GraphBuilder(self.registry, document.calls).build(document)
+        _check_graph(graph, draft, findings)
+        problems = findings.problems()
+        valid = not any(problem.severity is Severity.ERROR for problem in problems)
+        return LoadedDocument(document if valid else None, graph if valid else None, problems)
+
+    # ---- nodes --------------------------------------------------------------------------------------------------------
+
+    def _check_node(self, node: DraftNode, findings: Findings) -> None:
+        name = node.fields.type
+        node.type = self.registry.get(name) if name else None
+        if node.type is None:
+            if name:
+                why = self.registry.fault(name) or (
+                    f"there is no node type {shorten(name, 40)!r}{hint(name, self.registry.names(), _OTHER_TYPES)}"
+                )
+                findings.error((*node.location, "type"), Code.UNKNOWN_TYPE, why)
+            return
+        _read_case_names(node)
+        check_config(node.type, node.config, (*node.location, "with"), findings)
+        _check_settings(node, findings)
+        if name == "python" and self.functions is not None:
+            self._check_function(node, findings)
+
+    def _check_function(self, node: DraftNode, findings: Findings) -> None:
+        name = node.config.get("function")
+        if not isinstance(name, str) or has_placeholder(name) or name in (self.functions or ()):
+            return
+        said = f"there is no function {shorten(name, 40)!r}{hint(name, self.functions or ())}"
+        findings.error((*node.location, "with", "function"), Code.UNKNOWN_FUNCTION, said)
+
+
+_OTHER_TYPES: Final = {
+    "http": "http_request",
+    "request": "http_request",
+    "https": "http_request",
+    "if": "condition",
+    "branch": "condition",
+    "choice": "switch",
+    "case": "switch",
+    "foreach": "for_each",
+    "map": "for_each",
+    "loop": "repeat",
+    "while": "repeat",
+    "until": "repeat",
+    "subworkflow": "call",
+    "workflow": "call",
+    "function": "python",
+    "script": "python",
+    "code": "python",
+    "sleep": "wait",
+    "delay": "wait",
+    "timer": "wait",
+    "print": "log",
+    "echo": "set",
+    "error": "fail",
+    "pass": "noop",
+    "nop": "noop",
+    "manual": "approval",
+    "event": "signal",
+}
+
+
+def _read_case_names(node: DraftNode) -> None:
+    """`name: true` of a switch's case is the label "true", as it is on edges."""
+    cases = node.config.get("cases")
+    if node.fields.type == "switch" and isinstance(cases, list):
+        named = [
+            {**case, "name": str(case["name"]).lower()}
+            if isinstance(case, dict) and isinstance(case.get("name"), bool)
+            else case
+            for case in cases
+        ]
+        node.config = {**node.config, "cases": named}
+
+
+def _check_settings(node: DraftNode, findings: Findings) -> None:
+    """Settings that do not go with the kind of the node."""
+    assert node.type is not None  # noqa: S101 - the caller has looked
+    kind, name, fields = node.type.kind, node.type.type, node.fields
+    if fields.retry is not None and kind is not NodeKind.ACTION:
+        inner = "; retry the nodes in its body" if kind in CONTAINERS else ""
+        said = f"a {name} is not retried{inner}; take `retry` away"
+        findings.error((*node.location, "retry"), Code.SETTING_NOT_ALLOWED, said)
+    elif fields.retry is not None and node.type.pure:
+        said = f"a {name} is never retried, so `retry` has no effect; take it away"
+        findings.warning((*node.location, "retry"), Code.UNUSED_SETTING, said)
+    if fields.timeout is not None and kind in (NodeKind.WAIT, NodeKind.SIGNAL):
+        instead = (
+            "set `timeout` in its `with`" if kind is NodeKind.SIGNAL else "it ends by its `for` or `until`"
+        )
+        said = f"a {name} has no timeout for attempts; {instead}"
+        findings.error((*node.location, "timeout"), Code.SETTING_NOT_ALLOWED, said)
+    if node.body is not None and kind not in (NodeKind.FOR_EACH, NodeKind.REPEAT):
+        said = f"a {name} has no body; for_each and repeat have one"
+        findings.error((*node.location, "body"), Code.BODY_NOT_ALLOWED, said, at_key=True)
+
+
+# ---- the graph --------------------------------------------------------------------------------------------------------
+
+_STEP: Final = re.compile(r"nodes\.([^.\[\]]+)\.body\.")
+_EDGE: Final = re.compile(r"edges\[(\d+)\](?:\.(from|to|outcome))?")
+_NODE: Final = re.compile(r"nodes\.([^.\[\]]+)(.*)")
+_REST: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_ABOUT_ENDS: Final = frozenset({GraphCode.IMPOSSIBLE_JOIN, GraphCode.UNUSED_JOIN})
+
+
+def _check_graph(graph: Graph, draft: Draft, findings: Findings) -> None:
+    for problem in validate(graph):
+        code = GraphCode(problem.code)
+        if code in (GraphCode.UNRESOLVED_CALL, GraphCode.RESERVED_LABEL, GraphCode.DUPLICATE_LABEL):
+            continue  # told by what looks for calls and at cases
+        scope, rest = _scope_of(problem.path, draft.scope)
+        if scope is None:
+            continue  # in a called workflow, whose problems were told with it
+        if edge := _EDGE.fullmatch(rest):
+            _tell_of_edge(problem, scope, int(edge[1]), edge[2], findings)
+        elif node := _NODE.fullmatch(rest):
+            _tell_of_node(problem, scope, node[1], node[2], findings)
+        else:
+            findings.error((*scope.location, *rest.split(".")), code, problem.message)
+
+
+def _scope_of(path: str, scope: DraftScope) -> tuple[DraftScope | None, str]:
+    while (step := _STEP.match(path)) is not None:
+        body = scope.nodes[step[1]].body
+        if body is None:
+            return None, path
+        scope, path = body, path[step.end() :]
+    return scope, path
+
+
+def _tell_of_edge(
+    problem: Problem, scope: DraftScope, index: int, end: str | None, findings: Findings
+) -> None:
+    edge = scope.edges[index]
+    message = problem.message
+    if problem.code == GraphCode.UNKNOWN_NODE:
+        key = edge.source if end == "from" else edge.target
+        if key in scope.nodes:
+            return  # its key is no key, which was told
+        message = f"there is no node {shorten(key, 40)!r} here{hint(key, scope.nodes)}"
+    elif problem.code == GraphCode.UNKNOWN_OUTCOME and edge.outcome is not None:
+        source = scope.nodes[edge.source]
+        if source.type is not None:
+            message += hint(edge.outcome, source.type.outcomes)
+    findings.error(edge.location if end is None else edge.place(end), problem.code, message)
+
+
+def _tell_of_node(problem: Problem, scope: DraftScope, key: str, rest: str, findings: Findings) -> None:
+    node = scope.nodes[key]
+    if problem.code in _ABOUT_ENDS and any(
+        edge.target == key and (edge.source not in scope.nodes or scope.nodes[edge.source].type is None)
+        for edge in scope.edges
+    ):
+        return  # it depends on an edge or a node that is wrong itself
+    inside: Location = tuple(int(number) if number else name for name, number in _REST.findall(rest))
+    if problem.severity is Severity.WARNING:
+        findings.warning((*node.location, *inside), problem.code, problem.message)
+    else:
+        findings.error((*node.location, *inside), problem.code, problem.message)

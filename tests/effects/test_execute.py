@@ -549,6 +549,16 @@ async def test_a_secret_that_comes_back_by_another_node_is_hidden_too():
     assert notes_of(run).inputs["b", 1] == {"value": "it is ***"}
 
 
+async def test_a_secret_that_somebody_wrote_out_is_hidden_too():
+    run = begin(
+        {"a": {"with": {"value": "{{ secrets.token }}"}}, "b": {"with": {"value": "hunter2-and-more"}}},
+        secrets=SECRETS,
+    )
+
+    assert (await attempt(run, "b")).output == "***"
+    assert notes_of(run).inputs["b", 1] == {"value": "***"}
+
+
 async def test_a_secret_that_is_not_there_fails_without_telling_others():
     run = begin({"a": {"with": {"value": "{{ secrets.nope }}"}}}, secrets=SECRETS)
     ended = await attempt(run, "a")

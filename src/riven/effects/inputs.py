@@ -62,7 +62,7 @@ def resolve(
     """
     written = node.config
     if written.constant is not None:
-        given, shown = orjson.loads(written.constant), written.written
+        given, shown = orjson.loads(written.constant), run.redactor.value(written.written)
     else:
         given, shown = _render(run, frame, node, written)
     for place, condition in written.conditions:

@@ -11,6 +11,11 @@ _SETTLE = load("riven.queue", "settle")
 _RELEASE = load("riven.queue", "release")
 _FAIL = load("riven.queue", "fail")
 
+_HOLD_BACK = (
+    "UPDATE execution_queue SET due = false, available_at = NULL WHERE id = $1 AND status = 'PENDING'"
+)
+_REMOVE = "DELETE FROM execution_queue WHERE id = $1 AND status = 'PENDING'"
+
 FIRST_BACKOFF = 5.0
 LONGEST_BACKOFF = 300.0
 
@@ -67,3 +72,13 @@ async def release_to_pending(
 async def mark_failed(connection: Connection, queue_id: UUID, error: str) -> bool:
     """A dead letter: out of line for good, with its reason. False: it was one already, or is gone."""
     return await connection.fetch_row(_FAIL, queue_id, error) is not None
+
+
+async def hold_back(connection: Connection, queue_id: UUID) -> None:
+    """Not due any more, until somebody wakes it."""
+    await connection.execute(_HOLD_BACK, queue_id)
+
+
+async def remove_item(connection: Connection, queue_id: UUID) -> None:
+    """Out of line: there is nothing left to start."""
+    await connection.execute(_REMOVE, queue_id)

@@ -6,6 +6,7 @@ What a step leaves is kept beside its answer until the driver records the answer
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import assert_never
 from uuid import UUID
 
@@ -52,8 +53,28 @@ _TURNS = 100
 """Batches after which others have the event loop, also if neither the journal nor any node made the run wait."""
 
 
+NEAR = 60_000
+"""A run that waits for something nearer than this, in milliseconds, keeps its slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is under way: the run can be parked, or its pause has come into effect."""
+
+    status: ExecutionStatus
+    kind: str | None
+    due: int | None
+
+
 class EmbeddedPerformer:
-    def __init__(self, run: RunContext, inbox: Inbox, lanes: Lanes, journal: Journal) -> None:
+    def __init__(
+        self,
+        run: RunContext,
+        inbox: Inbox,
+        lanes: Lanes,
+        journal: Journal,
+        sources: dict[int, UUID] | None = None,
+    ) -> None:
         self._run = run
         self._inbox = inbox
         self._lanes = lanes
@@ -61,6 +82,10 @@ class EmbeddedPerformer:
         self._jobs: dict[NodePath, AttemptJob] = {}
         self._answers: dict[NodePath, StepEnded] = {}
         self._timers: dict[TimerId, Timer] = {}
+        self._dues: dict[TimerId, int] = {}
+        self._awaiting: dict[NodePath, str] = {}
+        """Nodes that wait for a message: `signal` or `approval`."""
+        self.next_seq = 1
         self._held: list[TimerId] | None = None
         """Timers that were due during a pause; None outside of one."""
         self._mailbox = Mailbox()
@@ -69,7 +94,7 @@ class EmbeddedPerformer:
         self._turns = 0
         self._on_the_way: dict[NodePath, tuple[Message, Event]] = {}
         """Messages that were posted to a node and are not taken in yet."""
-        self.sources: dict[int, UUID] = {}
+        self._sources = sources if sources is not None else {}
         """Rows that control events were made of, by the identity of the events, for a journal that marks them read."""
         self._idle: asyncio.Future[None] | None = None
 
@@ -89,6 +114,7 @@ class EmbeddedPerformer:
                 settled.append(settle(run, command, at))
             elif isinstance(command, Finish):
                 end = self._end(command, at)
+        self.next_seq = batch.seq + len(batch.events)
         await self._journal.write(Entry(batch.seq, batch.events, ended, settled, end))
         self._log_batch(batch, settled, end)
         self._turns += 1
@@ -149,6 +175,7 @@ class EmbeddedPerformer:
                 self._start_timer(command)
             case StopTimer():
                 timer = self._timers.pop(command.timer, None)
+                self._dues.pop(command.timer, None)
                 if timer is not None:
                     timer.cancel()
             case AwaitSignal():
@@ -163,15 +190,18 @@ class EmbeddedPerformer:
     def _start_timer(self, command: StartTimer) -> None:
         def fire() -> None:
             self._timers.pop(command.timer, None)
+            self._dues.pop(command.timer, None)
             if self._held is not None and command.timer != DEADLINE:
                 self._held.append(command.timer)
             else:
                 self._inbox.post(TimerFired(command.timer, self._run.clock.now()))
 
+        self._dues[command.timer] = command.due
         self._timers[command.timer] = self._run.timers.at(command.due, fire)
 
     def _await_signal(self, path: NodePath) -> None:
         begun = self._run.values.begun[path]
+        self._awaiting[path] = "approval" if begun.waiting.signal is None else "signal"
         if begun.waiting.signal is None:
             return  # an approval: it is addressed by its path
         kept = self._mailbox.wait(begun.waiting.signal, path)
@@ -183,7 +213,7 @@ class EmbeddedPerformer:
     def post(self, event: Event, source: UUID | None = None) -> None:
         """A cancel, a pause, a resume."""
         if source is not None:
-            self.sources[id(event)] = source
+            self._sources[id(event)] = source
         if isinstance(event, PauseRequested):
             self._held = self._held or []
         elif isinstance(event, ResumeRequested) and self._held is not None:
@@ -209,13 +239,14 @@ class EmbeddedPerformer:
         event = SignalReceived(path, outcome, max(message.at, self._latest))
         self._on_the_way[path] = (message, event)
         if message.source is not None:
-            self.sources[id(event)] = message.source
+            self._sources[id(event)] = message.source
         self._inbox.post(event)
 
     def _take_back_message(self, command: SettleNode) -> None:
         """A waiting node ends. If not by the signal that is on its way to it, that signal is for the next one."""
         if command.status is NodeStatus.WAITING:
             return
+        self._awaiting.pop(command.path, None)
         message, event = self._on_the_way.pop(command.path, (None, None))
         values = self._run.values
         begun = values.begun.get(command.path)
@@ -225,8 +256,40 @@ class EmbeddedPerformer:
         self._mailbox.leave(name, command.path)
         if command.outcome != RECEIVED and message is not None:
             values.messages.pop(command.path, None)
-            self.sources.pop(id(event), None)
+            self._sources.pop(id(event), None)
             self._mailbox.give_back(name, message)
+
+    def pause(self) -> None:
+        """The run was paused before it was taken up again."""
+        self._held = self._held or []
+
+    async def finish(self, finish: Finish) -> None:
+        """The journal holds everything but the end."""
+        end = self._end(finish, self._run.clock.now())
+        await self._journal.write(Entry(self.next_seq, (), (), (), end))
+
+    # ---- rest --------------------------------------------------------------------------------------------------------
+
+    def rest(self) -> "Rest | None":
+        """Whether the run can give back its slot, nothing being under way: call it when the inbox is empty."""
+        if self._jobs or self._answers:
+            return None
+        if self._held is not None:
+            return Rest(ExecutionStatus.PAUSED, None, None)
+        dues = {timer: due for timer, due in self._dues.items() if timer != DEADLINE}
+        expiries = {f"wake:{path}" for path in self._awaiting}
+        soon = min((due for timer, due in dues.items() if timer not in expiries), default=None)
+        if (soon is None and not self._awaiting) or (
+            soon is not None and soon <= self._run.clock.now() + NEAR
+        ):
+            return None
+        earliest = min(dues, key=lambda timer: dues[timer], default=None)
+        kinds = set(self._awaiting.values())
+        if kinds:
+            kind = "approval" if "approval" in kinds else "signal"
+        else:
+            kind = "retry" if earliest is not None and earliest.startswith("retry:") else "timer"
+        return Rest(ExecutionStatus.WAITING, kind, None if earliest is None else dues[earliest])
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,65 @@
-"""What the embedded engine needs from outside: a journal. In memory, or completion's."""
+"""What the embedded engine needs from outside. In memory, or from completion, catalog and tenancy; main injects it."""
 
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
+from uuid import UUID
 
+from riven.core.ids import NodePath
+from riven.core.messages import ExecutionStatus
+from riven.effects.history import Control, History
 from riven.effects.recorder import Entry, Recorder
+from riven.wire.document import Document, Json
 
 
 class Journal(Recorder, Protocol):
     async def write(self, entry: Entry) -> None:
         """Durable when this returns."""
+
+
+class RunJournal(Journal, Protocol):
+    async def close(self) -> None:
+        """Nothing of it is under way afterwards."""
+
+
+class RunStore(Protocol):
+    """What is durable of runs."""
+
+    async def document(self, version_id: UUID) -> Document | None:
+        """The document of a version; None if its row is gone."""
+
+    async def history(self, execution_id: UUID, run: int) -> History: ...
+
+    async def unread(self, execution_id: UUID, run: int) -> Sequence[Control]:
+        """What was asked of a run and is not taken in yet."""
+
+    def journal(
+        self,
+        execution_id: UUID,
+        run: int,
+        token: int,
+        *,
+        frozen: Json,
+        timeout_ms: int | None,
+        type_of: Callable[[NodePath], str],
+        attempts: dict[NodePath, int],
+        sources: dict[int, UUID],
+        lost: Callable[[], None],
+    ) -> RunJournal:
+        """`frozen`: what this admission stores for all later ones; None if an earlier one has."""
+
+    async def park(
+        self,
+        execution_id: UUID,
+        run: int,
+        token: int,
+        *,
+        status: ExecutionStatus,
+        kind: str | None,
+        due: int | None,
+        known: Collection[UUID],
+    ) -> Sequence[Control] | None:
+        """Give back the slot until `due`. Not done if something was asked that is not `known`: that is answered.
+
+        Raises:
+            LostRunError: somebody else drives it.
+        """

@@ -23,7 +23,8 @@ WITH items AS MATERIALIZED (
     RETURNING e.id, e.workspace_id, e.workflow_definition_id, e.workflow_definition_version_id, e.workflow_name,
               e.version, e.run, e.token, e.input, e.trigger, e.created_at, e.started_at, e.deadline_at,
               e.retry_defaults, e.rules_version, e.recoveries, e.suspect, x.status AS status_before,
-              x.started_at IS NULL AS first_start
+              x.started_at IS NULL AS first_start,
+              (SELECT w.name FROM workspaces w WHERE w.id = e.workspace_id) AS workspace_name
 ), claimed AS (
     UPDATE execution_queue q
     SET status = 'CLAIMED', owner_id = $2, claimed_at = now(), status_before = t.status_before,

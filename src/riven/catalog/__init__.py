@@ -1,0 +1,1 @@
+"""What tenants define: workflows as drafts, and versions that never change."""

@@ -1,0 +1,385 @@
+"""The embedded engine on a durable journal: drives, in this process, the runs that were claimed for it.
+
+A run ends here in one of four ways: it finishes; it rests, and its slot is given back; somebody else has taken it over,
+and it is dropped without a word; or it is handed back because the process stops. A run that was driven before is taken
+up from its journal.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from riven.core.coordinator import Coordinator
+from riven.core.errors import ErrorClass, InvalidDocumentError, Severity
+from riven.core.graph import Graph, RetryPolicy
+from riven.core.ids import ExecutionId
+from riven.core.messages import (
+    CancelRequested,
+    ExecutionStarted,
+    ExecutionStatus,
+    Finish,
+    PauseRequested,
+    ResumeRequested,
+)
+from riven.core.validation import validate
+from riven.documents.input import check_input
+from riven.documents.normalise import build_graph
+from riven.driver.inbox import Inbox
+from riven.driver.loop import drive
+from riven.effects.context import DEFAULT_NODE_TIMEOUT, RunContext, Timers
+from riven.effects.history import Control
+from riven.effects.program import Program, compile_program
+from riven.effects.recorder import Entry, ExecutionEnded, LostRunError
+from riven.engines.embedded.lanes import Lanes
+from riven.engines.embedded.mailbox import Message
+from riven.engines.embedded.performer import EmbeddedPerformer, Rest
+from riven.engines.embedded.ports import RunJournal, RunStore
+from riven.engines.embedded.resume import replay
+from riven.engines.port import StartRequest, StartResult
+from riven.nodes.contract import Clock
+from riven.nodes.registry import Registry
+from riven.wire.document import Document, Json
+from riven.wire.times import to_rfc3339
+
+RULES_VERSION = 1
+"""Of the decisions that the coordinator makes: stored with every execution."""
+_PROGRAMS = 256
+
+_log = logging.getLogger("riven.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    document: Document
+    graph: Graph
+    program: Program
+
+
+class _RestError(Exception):
+    def __init__(self, rest: Rest) -> None:
+        self.rest = rest
+        super().__init__(rest.status)
+
+
+class DurableEngine:
+    def __init__(
+        self,
+        *,
+        registry: Registry,
+        services: Mapping[type[Any], Any],
+        store: RunStore,
+        clock: Clock,
+        timers: Timers,
+        max_runs: int,
+        max_in_flight: int,
+        retry: RetryPolicy,
+        node_timeout: int = DEFAULT_NODE_TIMEOUT,
+        ended: Callable[[UUID], None] = lambda _: None,
+    ) -> None:
+        """`ended` is told of every run that leaves this process, in whatever way."""
+        self.registry = registry
+        self.services = services
+        self.store = store
+        self.clock = clock
+        self.timers = timers
+        self.max_runs = max_runs
+        self.retry = retry
+        self.node_timeout = node_timeout
+        self.lanes = Lanes(max_in_flight)
+        self.dice = Random()  # noqa: S311 - jitter
+        self._ended = ended
+        self._runs: dict[UUID, DurableRun] = {}
+        self._prepared: OrderedDict[UUID, Prepared] = OrderedDict()
+
+    @property
+    def room(self) -> int:
+        return max(0, self.max_runs - len(self._runs))
+
+    @property
+    def running(self) -> Sequence[UUID]:
+        return list(self._runs)
+
+    async def start(self, request: StartRequest) -> StartResult:
+        known = self._runs.get(request.execution_id)
+        if known is not None and known.request.token >= request.token:
+            return StartResult.ALREADY_RUNNING
+        if known is not None:
+            await known.drop()
+        run = self._runs[request.execution_id] = DurableRun(self, request)
+        run.task.add_done_callback(lambda _: self._left(run))
+        return StartResult.STARTED
+
+    def _left(self, run: "DurableRun") -> None:
+        if self._runs.get(run.request.execution_id) is run:
+            del self._runs[run.request.execution_id]
+        self._ended(run.request.execution_id)
+
+    def control(self, execution_id: UUID) -> None:
+        run = self._runs.get(execution_id)
+        if run is not None:
+            run.look()
+
+    async def prepare(self, version_id: UUID) -> Prepared | None:
+        """The version ready to run, from the cache or the store. Raises InvalidDocumentError."""
+        known = self._prepared.get(version_id)
+        if known is not None:
+            self._prepared.move_to_end(version_id)
+            return known
+        document = await self.store.document(version_id)
+        if document is None:
+            return None
+        graph = build_graph(document, self.registry)
+        problems = [problem for problem in validate(graph) if problem.severity is Severity.ERROR]
+        if problems:
+            raise InvalidDocumentError(problems)
+        prepared = self._prepared[version_id] = Prepared(
+            document, graph, compile_program(document, self.registry)
+        )
+        if len(self._prepared) > _PROGRAMS:
+            self._prepared.popitem(last=False)
+        return prepared
+
+    async def drain(self, deadline: float) -> None:
+        """Let runs end for so many seconds, then drop the rest: whoever called hands them back."""
+        tasks = [run.task for run in self._runs.values()]
+        if tasks:
+            waiting = asyncio.gather(*tasks, return_exceptions=True)
+            try:
+                await asyncio.wait_for(asyncio.shield(waiting), deadline)
+            except TimeoutError:
+                for run in list(self._runs.values()):
+                    await run.drop()
+                await waiting
+        await self.lanes.close()
+
+
+class DurableRun:
+    def __init__(self, engine: DurableEngine, request: StartRequest) -> None:
+        self.request = request
+        self._engine = engine
+        self._performer: EmbeddedPerformer | None = None
+        self._context: RunContext | None = None
+        self._known: set[UUID] = set()
+        """Control rows that were delivered."""
+        self._look: asyncio.Task[None] | None = None
+        self._log_fields = {"executionId": str(request.execution_id), "workflow": request.workflow}
+        self.task = asyncio.get_running_loop().create_task(self._main(), name="riven-run")
+
+    async def drop(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def _main(self) -> None:
+        try:
+            await self._run()
+        except LostRunError:
+            _log.info("run_lost", extra=self._log_fields)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours must end the run, not leave it hanging
+            _log.exception("run_broke", extra={**self._log_fields, "error": str(error)})
+            await self._end_without_driving(ErrorClass.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+
+    async def _run(self) -> None:
+        request, engine = self.request, self._engine
+        try:
+            prepared = await engine.prepare(request.version_id)
+        except InvalidDocumentError as error:
+            await self._end_without_driving(ErrorClass.VALIDATION_ERROR, _all_problems(error))
+            return
+        if prepared is None:
+            await self._end_without_driving(ErrorClass.DISPATCH_FAILED, "the version of the workflow is gone")
+            return
+        await self._drive(prepared)
+
+    async def _drive(self, prepared: Prepared) -> None:
+        request, engine = self.request, self._engine
+        frozen = request.frozen or _frozen(request.started_at, engine.retry)
+        started = ExecutionStarted(frozen["startedAt"], RetryPolicy(**frozen["retry"]))
+        history = await engine.store.history(request.execution_id, request.run) if request.resumed else None
+        inbox = Inbox(self._before_waiting)
+        sources: dict[int, UUID] = {}
+        journal = self._journal(
+            frozen=None if request.frozen else frozen,
+            timeout_ms=prepared.graph.timeout,
+            program=prepared.program,
+            attempts=dict(history.attempts) if history else {},
+            sources=sources,
+        )
+        context = self._context = self._new_context(prepared, journal)
+        coordinator = Coordinator(prepared.graph)
+        performer = self._performer = EmbeddedPerformer(context, inbox, engine.lanes, journal, sources)
+        try:
+            if history is None or not history.taken:
+                inbox.post(started)
+                _log.info("execution_started", extra=self._log_fields)
+            else:
+                performer.next_seq = history.taken[-1].seq + 1
+                for command in replay(context, coordinator, started, history.taken):
+                    if isinstance(command, Finish):
+                        await performer.finish(command)
+                        return
+                    performer.perform(command)
+                if coordinator.paused:
+                    performer.pause()
+            if history is not None:
+                self._deliver(history.unread)
+            await self._until_it_rests(coordinator, performer, inbox)
+        finally:
+            self._performer = None
+            if self._look is not None:
+                self._look.cancel()
+            await performer.close()
+            await journal.close()
+
+    async def _until_it_rests(
+        self, coordinator: Coordinator, performer: EmbeddedPerformer, inbox: Inbox
+    ) -> None:
+        request, store = self.request, self._engine.store
+        while True:
+            try:
+                await drive(coordinator, performer, inbox, seq=performer.next_seq)
+            except _RestError as at_rest:
+                rest = at_rest.rest
+            else:
+                return
+            asked = await store.park(
+                request.execution_id,
+                request.run,
+                request.token,
+                status=rest.status,
+                kind=rest.kind,
+                due=rest.due,
+                known=self._known,
+            )
+            if asked is None:
+                return
+            self._deliver(asked)
+
+    def _before_waiting(self) -> None:
+        rest = self._performer.rest() if self._performer is not None else None
+        if rest is not None:
+            raise _RestError(rest)
+
+    # ---- control -----------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Something was asked of this run: read what, and deliver it."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.get_running_loop().create_task(self._read(), name="riven-look")
+
+    async def _read(self) -> None:
+        self._deliver(await self._engine.store.unread(self.request.execution_id, self.request.run))
+
+    def _deliver(self, controls: Sequence[Control]) -> None:
+        performer = self._performer
+        if performer is None:
+            return
+        for control in controls:
+            if control.id in self._known:
+                continue
+            self._known.add(control.id)
+            message = Message(control.payload, control.at, control.id)
+            match control.kind:
+                case "SIGNAL":
+                    performer.signal(control.name or "", message)
+                case "APPROVAL" if control.path is not None:
+                    performer.decide(control.path, message, control.payload["decision"])
+                case "CANCEL":
+                    performer.post(CancelRequested(control.at), control.id)
+                case "PAUSE":
+                    performer.post(PauseRequested(control.at), control.id)
+                case "RESUME":
+                    performer.post(ResumeRequested(control.at), control.id)
+                case _:
+                    _log.warning("control_unknown", extra={**self._log_fields, "kind": control.kind})
+
+    # ---- parts -------------------------------------------------------------------------------------------------------
+
+    def _new_context(self, prepared: Prepared, journal: RunJournal) -> RunContext:
+        request, engine = self.request, self._engine
+        execution = {
+            "id": str(request.execution_id),
+            "startedAt": to_rfc3339(request.started_at),
+            "workflow": request.workflow,
+            "version": request.version,
+        }
+        workspace = {"id": str(request.workspace_id), "name": request.workspace_name}
+        return RunContext(
+            execution_id=ExecutionId(str(request.execution_id)),
+            program=prepared.program,
+            facts={"execution": execution, "workspace": workspace, "trigger": request.trigger},
+            input=request.input,
+            secrets={},
+            services=engine.services,
+            clock=engine.clock,
+            timers=engine.timers,
+            dice=engine.dice,
+            recorder=journal,
+            check_input=check_input,
+            node_timeout=engine.node_timeout,
+        )
+
+    def _journal(
+        self,
+        *,
+        frozen: Json,
+        timeout_ms: int | None,
+        program: Program | None,
+        attempts: dict[Any, int],
+        sources: dict[int, UUID],
+    ) -> RunJournal:
+        request = self.request
+
+        def type_of(path: str) -> str:
+            context = self._context
+            return "" if context is None or program is None else context.locate(path)[1].type.type  # type: ignore[arg-type]
+
+        return self._engine.store.journal(
+            request.execution_id,
+            request.run,
+            request.token,
+            frozen=frozen,
+            timeout_ms=timeout_ms,
+            type_of=type_of,
+            attempts=attempts,
+            sources=sources,
+            lost=self._lost,
+        )
+
+    def _lost(self) -> None:
+        self.task.cancel()
+
+    async def _end_without_driving(self, error_class: ErrorClass, message: str) -> None:
+        """What cannot be driven has failed, and says why."""
+        frozen = None if self.request.frozen else _frozen(self.request.started_at, self._engine.retry)
+        journal = self._journal(frozen=frozen, timeout_ms=None, program=None, attempts={}, sources={})
+        error = {"node": None, "type": error_class.value, "message": message}
+        end = ExecutionEnded(ExecutionStatus.FAILED, self._engine.clock.now(), error=error)
+        try:
+            await journal.write(Entry(1, (), (), (), end))
+        except LostRunError:
+            _log.info("run_lost", extra=self._log_fields)
+        _log.error("execution_finished", extra={**self._log_fields, "status": "FAILED", "error": error})
+
+
+def _frozen(started_at: int, retry: RetryPolicy) -> dict[str, Json]:
+    """What the first admission decides for all later ones."""
+    policy = {
+        "max_attempts": retry.max_attempts,
+        "initial_interval": retry.initial_interval,
+        "multiplier": retry.multiplier,
+        "max_interval": retry.max_interval,
+        "jitter": retry.jitter,
+        "max_duration": retry.max_duration,
+    }
+    return {"startedAt": started_at, "retry": policy, "rulesVersion": RULES_VERSION}
+
+
+def _all_problems(error: InvalidDocumentError) -> str:
+    return "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)

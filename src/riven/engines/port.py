@@ -1,0 +1,56 @@
+"""What an engine can be asked: called by dispatch's starter and control, and by the reconciler, alone."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+from uuid import UUID
+
+from riven.core.errors import RivenError
+from riven.wire.document import Json
+
+
+class StartResult(Enum):
+    STARTED = "started"
+    ALREADY_RUNNING = "already_running"
+    ALREADY_FINISHED = "already_finished"
+
+
+class StartRefusedError(RivenError):
+    """The engine has provably not taken it: an attempt, and the slot goes back."""
+
+
+class EngineAwayError(RivenError):
+    """The engine cannot be reached: no attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """An execution that was claimed. Times in milliseconds since the epoch."""
+
+    execution_id: UUID
+    run: int
+    token: int
+    workspace_id: UUID
+    workspace_name: str
+    workflow: str
+    version: int
+    version_id: UUID
+    input: Json
+    trigger: Json
+    started_at: int
+    frozen: Json
+    """What an earlier admission of the execution has stored; None at the first."""
+    resumed: bool
+    """Somebody may have driven this run before: its journal is read first."""
+
+
+class Engine(Protocol):
+    @property
+    def room(self) -> int:
+        """How many more runs it takes now."""
+
+    async def start(self, request: StartRequest) -> StartResult:
+        """Idempotent by execution id. Raises StartRefusedError or EngineAwayError."""
+
+    def control(self, execution_id: UUID) -> None:
+        """Something was asked of this run: have it look. Nothing if it is not driven here."""

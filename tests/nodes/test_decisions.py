@@ -27,6 +27,12 @@ def test_what_nobody_decided_has_the_same_fields() -> None:
     assert expired() == {"decision": "expired", "by": None, "at": None, "comment": None, "data": None}
 
 
+def test_what_is_wrong_with_a_form_says_where() -> None:
+    fault = form_fault({"properties": {"amount": {"type": "nope"}}})
+    assert fault is not None
+    assert fault.startswith("`properties.amount.type`: ")
+
+
 def test_data_that_fits_has_no_problems() -> None:
     assert form_problems(FORM, {"amount": 1, "lines": ["a"]}) == ()
     assert form_problems(None, {"any": "thing"}) == ()

@@ -34,7 +34,10 @@ def form_fault(form: Mapping[str, Json]) -> str | None:
     """Why a form is no JSON Schema; None when it is one. References to other files and addresses are not followed."""
     try:
         jsonschema_rs.validator_for(dict(form), offline=True)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+    except jsonschema_rs.ValidationError as error:
+        place = ".".join(map(str, error.instance_path))
+        return _short(f"`{place}`: {error.message}" if place else error.message)
+    except (jsonschema_rs.ReferencingError, ValueError) as error:
         return _short(str(error).partition("\n")[0])
     return None
 

@@ -202,7 +202,7 @@ def test_texts_that_cel_refuses_have_no_value(literal: str) -> None:
         "!a || -b < 1 && a ? b : a ? 1 : 2",
         "a.exists(x, x.y == .a)",
         "b'x' + br'\\x' == b'''y'''",
-        "1.5e3 + .5 - 0x1F",
+        "1.5e3 + .5 - double(0x1F)",
         "a // comment\n + b",
         "[,]",
         "{,}",
@@ -211,7 +211,7 @@ def test_texts_that_cel_refuses_have_no_value(literal: str) -> None:
         "'a' in {'a': 1}",
         "math.greatest([1, 2]) + size('x')",
         "optional.of(1).orValue(2)",
-        "a.b.size().matches(b)",
+        "string(a.b.size()).matches(b)",
     ],
 )
 def test_what_cel_reads_is_read_too(source: str) -> None:

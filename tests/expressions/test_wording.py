@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from riven.expressions.cel import compile_expression
 from riven.expressions.errors import ExpressionError
-from riven.expressions.wording import FUNCTIONS
+from riven.expressions.functions import FUNCTIONS
 
 ROOTS = {
     "input": {
@@ -50,7 +50,7 @@ def failure(source: str) -> ExpressionError:
         ("input.text.toUpperCase()", 12, "there is no function `toUpperCase` here; did you mean `upperAscii`?"),
         ("len(input.list)", 1, "there is no function `len` here; did you mean `size`?"),
         ("now()", 1, "there is no function `now` here"),
-        ("math.max(1, 2)", 6, "there is no function `max` here; did you mean `math.greatest`?"),
+        ("math.max(1, 2)", 6, "there is no function `math.max` here; did you mean `math.greatest`?"),
         ("input.n.orValue(1)", 9, "orValue(...) is for what may be absent: mark it by .? first, as in input.?name.orValue('nobody')"),
         ("math.greatest(input.text, 1)", 6, "`math.greatest` does not take text, a whole number"),
         ("string(input.none)", 1, "string(...) takes numbers, times and the like, but not null"),
@@ -82,7 +82,6 @@ def test_operations_say_what_to_write(source: str, column: int, reason: str) -> 
         ("input.list.map(x, x.a)", "not_an_object", "`x` is no object, so it has no field `a`"),
         ("input.list.map(x, x.a.b)", "not_an_object", "no object"),
         ("(1).a", "not_an_object", "from a whole number"),
-        ("input.n.?a.orValue(1) == 1 || (input.list.first()).a.b == 1", "not_an_object", "is a number"),
         ("[input.n].map(x, x.?a.orValue(1))", "not_an_object", "look into objects and lists"),
         ("input.n.map(x, x)", "type_mismatch", "neither"),
         ("input.n ? 1 : 2", "type_mismatch", "must be true or false"),
@@ -110,7 +109,7 @@ def test_operations_say_what_to_write(source: str, column: int, reason: str) -> 
         ("input.map(1, 2)", "expression_syntax", "map(x, ...)"),
         (r"'\q'", "expression_syntax", "backslash"),
         (r"'\ud800'", "expression_syntax", "cannot be read"),
-        ("input.list.map(x, x).map(x, x)" * 1 + ".map(x, x)" * 29, "expression_too_deep", "`set` node"),
+        ("[1]" + ".map(x, x)" * 40, "expression_too_deep", "`set` node"),
         ("[1, 2].map(x, x.y)", "not_an_object", "which has none"),
         ("[?input.n]", "type_mismatch", "may be absent"),
     ],

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from riven.expressions.errors import ExpressionCode, ExpressionError, shorten
-from riven.expressions.paths import nearest
-from riven.expressions.syntax import Call, Expr, Index, Items, Select, too_deep
+from riven.expressions.functions import is_function, similar_function
+from riven.expressions.references import NAMESPACES, path_of
+from riven.expressions.syntax import Call, Expr, Index, Items, Name, Select, too_deep
 
 _STATUS: Final = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]\s*$")
 _COMPILE: Final = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)")
@@ -14,29 +15,6 @@ _APPLIED: Final = re.compile(r"found no matching overload for '([^']+)' applied 
 _OVERLOAD: Final = re.compile(r"No matching overloads found : (.+)")
 _METHOD: Final = re.compile(r"^\(([^)]*)\)\.(\w+)\((.*)\)$")
 _FUNCTION: Final = re.compile(r"^([^\s(]+)(?:\((.*)\))?$")
-
-FUNCTIONS: Final = (
-    "all", "base64.decode", "base64.encode", "bool", "bytes", "charAt", "contains", "double", "duration", "dyn",
-    "endsWith", "exists", "exists_one", "filter", "first", "format", "getDate", "getDayOfMonth", "getDayOfWeek",
-    "getDayOfYear", "getFullYear", "getHours", "getMilliseconds", "getMinutes", "getMonth", "getSeconds", "has",
-    "hasValue", "indexOf", "int", "join", "last", "lastIndexOf", "lowerAscii", "map", "matches", "math.abs",
-    "math.bitAnd", "math.bitNot", "math.bitOr", "math.bitShiftLeft", "math.bitShiftRight", "math.bitXor", "math.ceil",
-    "math.floor", "math.greatest", "math.isFinite", "math.isInf", "math.isNaN", "math.least", "math.round", "math.sign",
-    "math.sqrt", "math.trunc", "optFlatMap", "optMap", "optional.none", "optional.of", "optional.ofNonZeroValue", "or",
-    "orValue", "replace", "reverse", "size", "split", "startsWith", "string", "strings.quote", "substring", "timestamp",
-    "trim", "type", "uint", "upperAscii", "value",
-)  # fmt: skip
-
-_ELSEWHERE: Final = {
-    "len": "size", "length": "size", "count": "size", "upper": "upperAscii", "toUpperCase": "upperAscii",
-    "uppercase": "upperAscii", "lower": "lowerAscii", "toLowerCase": "lowerAscii", "lowercase": "lowerAscii",
-    "strip": "trim", "toString": "string", "str": "string", "String": "string", "float": "double", "number": "double",
-    "Number": "double", "parseInt": "int", "integer": "int", "includes": "contains", "some": "exists", "any": "exists",
-    "every": "all", "slice": "substring", "substr": "substring", "default": "orValue", "get": "orValue", "max":
-    "math.greatest", "min": "math.least", "abs": "math.abs", "round": "math.round", "floor": "math.floor", "ceil":
-    "math.ceil", "sqrt": "math.sqrt", "concat": "join", "typeof": "type", "isEmpty": "size", "find": "filter", "test":
-    "matches", "regex": "matches", "existsOne": "exists_one", "b64encode": "base64.encode", "optional": "optional.of",
-}  # fmt: skip
 
 _SIGNS: Final = {
     "_[_]": "[...]", "_?_:_": "?", "@in": "in", "math.@max": "math.greatest", "math.@min": "math.least",
@@ -108,21 +86,21 @@ def _compile_said(message: str, source: str, tree: Expr, at: int | None) -> Said
 
 
 def _undeclared(name: str, tree: Expr, at: int | None) -> Said:
-    calls = [
-        node for node in _nodes(tree) if isinstance(node, Call) and node.function == name.rpartition(".")[2]
-    ]
+    calls = [node for node in _nodes(tree) if isinstance(node, Call)]
+    if name in NAMESPACES:
+        calls = [node for node in calls if isinstance(node.target, Name) and node.target.name == name]
+        name = f"{name}.{calls[0].function}" if calls else name
+    calls = [node for node in calls if node.function == name.rpartition(".")[2]]
     if not calls:
         return Said("unknown_name", f"the name `{name}` is unknown")
-    reason = f"there is no function `{name}` here"
-    instead = _ELSEWHERE.get(name) or nearest(name, list(FUNCTIONS))
-    if name in FUNCTIONS or any(each.rpartition(".")[2] == name for each in FUNCTIONS):
+    if is_function(name):
         reason = (
             f"the function `{name}` is not called this way: see its arguments in the reference of expressions"
         )
-    elif instead:
-        reason += f"; did you mean `{instead}`?"
-    where = calls[0].at if len(calls) == 1 else at
-    return Said("unknown_function", reason, where)
+    else:
+        instead = similar_function(name)
+        reason = f"there is no function `{name}` here" + (f"; did you mean `{instead}`?" if instead else "")
+    return Said("unknown_function", reason, calls[0].at if len(calls) == 1 else at)
 
 
 # ---- when it is evaluated -----------------------------------------------------------------------------------------
@@ -152,7 +130,9 @@ def _evaluation_said(message: str, source: str, tree: Expr, *, secret: bool) -> 
     if found := _OVERLOAD.match(message):
         return _overload(found[1], source, tree)
     if "Applying SELECT to non-message type" in message:
-        selects = [node for node in _nodes(tree) if isinstance(node, Select)]
+        selects = [
+            node for node in _nodes(tree) if isinstance(node, Select) and path_of(node, frozenset()) is None
+        ]
         if len(selects) == 1:
             where = selects[0]
             operand = shorten(source[where.operand.start : where.operand.end], 60)

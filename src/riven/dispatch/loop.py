@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
-from riven.dispatch.starter import put_aside, start_execution
-from riven.engines.port import Engine
+from riven.dispatch.starter import Starter, put_aside
 from riven.queue.claim import Claim, claim_executions
 from riven.queue.lease import Process, leave, register, renew
 from riven.queue.recover import next_due_in, promote_due
@@ -38,13 +37,13 @@ class DispatchLoop:
     def __init__(
         self,
         database: Database,
-        engine: Engine,
+        starter: Starter,
         process: Process,
         announcer: Announcer,
         settings: DispatchSettings,
     ) -> None:
         self._database = database
-        self._engine = engine
+        self._starter = starter
         self._process = process
         self._announcer = announcer
         self._settings = settings
@@ -84,7 +83,7 @@ class DispatchLoop:
         await self._give_sign_of_life(now)
         await self._promote(now)
         delay = self._settings.poll_interval
-        room = min(self._engine.room, self._settings.batch_size)
+        room = min(self._starter.room, self._settings.batch_size)
         if room and self._settings.enabled and self._registered:
             claim = await claim_executions(self._database, self._process.id, room)
             await self._start(claim)
@@ -111,7 +110,7 @@ class DispatchLoop:
             )
         for claimed in claim.claimed:
             try:
-                await start_execution(self._database, self._engine, claimed)
+                await self._starter.start(claimed)
             except DatabaseError:
                 raise
             except Exception as error:  # noqa: BLE001 - one item's fault touches no other: the sweep finds it again
@@ -125,7 +124,7 @@ class DispatchLoop:
     async def _give_sign_of_life(self, now: float) -> None:
         if now < self._next_beat:
             return
-        room = self._engine.room
+        room = self._starter.room
         if not self._registered or not await renew(self._database, self._process, room):
             await register(self._database, self._process, room)
             self._registered = True

@@ -13,6 +13,22 @@ ENGINE_AWAY_DELAY = 5.0
 _log = logging.getLogger("riven.dispatch")
 
 
+class Starter:
+    """The engine, as far as the loop needs it."""
+
+    def __init__(self, database: Database, engine: Engine) -> None:
+        self._database = database
+        self._engine = engine
+
+    @property
+    def room(self) -> int:
+        return self._engine.room
+
+    async def start(self, claimed: Claimed) -> bool:
+        """False: it was refused, or the engine is away, and the item is back in line."""
+        return await start_execution(self._database, self._engine, claimed) is not None
+
+
 async def start_execution(database: Database, engine: Engine, claimed: Claimed) -> StartResult | None:
     """None: it was refused, or the engine is away, and the item is back in line."""
     ids = {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)}

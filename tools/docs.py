@@ -7,9 +7,19 @@ A generated page is a whole file; a generated section stands between `<!-- gener
 import argparse
 import ast
 import re
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
 from pathlib import Path
+
+from node_types_page import node_types_page
+
+from riven.core.graph import ALWAYS, DONE, FAILURE, Join, JoinRule
+from riven.core.joins import DeadReason, End, Tally, decide, resolve_edge, runs_early
+from riven.core.messages import NodeStatus, SkipReason
+from riven.core.states import TERMINAL, TRANSITIONS
+from riven.main.command import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "riven"
@@ -32,8 +42,97 @@ def summary(module: Path) -> str:
     return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
 
 
-SECTIONS = {"ARCHITECTURE.md": {"modules": module_map}}
-PAGES = {}
+def table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def edge_table() -> str:
+    """Whether an edge is taken, for every outcome it can name and every way in which its source can end."""
+    ends = {
+        "completed by `success`": End(NodeStatus.COMPLETED, "success"),
+        "completed by `true`": End(NodeStatus.COMPLETED, "true"),
+        "failed, unhandled": End(NodeStatus.FAILED),
+        "failed, handled": End(NodeStatus.FAILED, handled=True),
+        "failed, with `continueOnError`": End(NodeStatus.FAILED, handled=True, continues=True),
+        "skipped": End(NodeStatus.SKIPPED, skip_reason=SkipReason.NOT_CHOSEN),
+        "skipped by `upstream_failed`": End(NodeStatus.SKIPPED, skip_reason=SkipReason.UPSTREAM_FAILED),
+        "canceled": End(NodeStatus.CANCELED),
+    }
+    outcomes = [None, "success", "true", FAILURE, DONE, ALWAYS]
+
+    def cell(outcome: str | None, end: End) -> str:
+        if end == ends["failed, unhandled"] and outcome in {FAILURE, DONE, ALWAYS}:
+            return "-"  # such an edge handles the failure
+        reason = resolve_edge(outcome, end)
+        return "**taken**" if reason is None else f"dead: {reason}"
+
+    head = ["the source", *("no outcome" if outcome is None else f"`{outcome}`" for outcome in outcomes)]
+    return table(head, ([name, *(cell(outcome, end) for outcome in outcomes)] for name, end in ends.items()))
+
+
+def join_table() -> str:
+    """What two incoming edges mean for their node, under every join, whichever of the two came first."""
+    joins = {
+        "`none_failed`": Join(),
+        "`all`": Join(JoinRule.ALL),
+        "`any`": Join(JoinRule.ANY),
+        "`all_done`": Join(JoinRule.ALL_DONE),
+        "`{atLeast: 1}`": Join(JoinRule.AT_LEAST, 1),
+        "`{atLeast: 2}`": Join(JoinRule.AT_LEAST, 2),
+    }
+    states = [None, DeadReason.NOT_CHOSEN, DeadReason.SKIPPED, DeadReason.FAILED]
+
+    def cell(join: Join, edges: tuple[DeadReason | None, ...]) -> str:
+        tally = Tally()
+        for reason in edges:
+            if reason is not None:
+                tally.add(reason)
+        if runs_early(join, edges.count(None)):
+            return "**runs**, at once"
+        reason = decide(join, len(edges), tally)
+        return "**runs**" if reason is None else reason
+
+    def name(state: DeadReason | None) -> str:
+        return "taken" if state is None else f"dead: {state}"
+
+    rows = (
+        [name(one), name(other), *(cell(join, (one, other)) for join in joins.values())]
+        for one, other in combinations_with_replacement(states, 2)
+    )
+    return table(["one edge", "the other", *joins], rows)
+
+
+def state_diagram() -> str:
+    """The table of transitions as a picture; moves that stay in their phase are gathered on one arrow."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for (phase, event), target in TRANSITIONS.items():
+        arrows.setdefault((phase, target), []).append(event.__name__)
+    lines = [f"    {phase} --> {target}: {', '.join(events)}" for (phase, target), events in arrows.items()]
+    ends = [f"    {phase} --> [*]" for phase in sorted(TERMINAL)]
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> INITIALIZING", *lines, *ends, "```"])
+
+
+def command_line() -> str:
+    """What `--help` says of every command."""
+    parts = [help_text()]
+    parts += [f"## riven {name}\n\n{help_text(name)}" for name in COMMANDS]
+    return "\n\n".join(parts)
+
+
+def help_text(*command: str) -> str:
+    riven = [sys.executable, "-m", "riven.main.command", *command, "--help"]
+    width = {"COLUMNS": "100"}
+    answer = subprocess.run(riven, env=width, check=True, capture_output=True, text=True)  # noqa: S603 - our own
+    return f"```text\n{answer.stdout.strip()}\n```"
+
+
+SECTIONS = {
+    "ARCHITECTURE.md": {"modules": module_map},
+    "docs/reference/command-line.md": {"commands": command_line},
+    "docs/reference/joins.md": {"edges": edge_table, "joins": join_table},
+    "docs/reference/states.md": {"phases": state_diagram},
+}
+PAGES = {"docs/reference/node-types.md": node_types_page}
 
 
 def generated() -> Iterator[tuple[Path, str]]:

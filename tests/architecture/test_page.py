@@ -10,7 +10,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "riven"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`([\w/.-]+\.py): ([\w.]+)`( \(not yet\))?", PAGE)
-PATHS = re.findall(r"`([\w.-]+/[\w/.-]*)`( \(not yet\))?", PAGE)
+BY_HAND = re.sub(r"<!-- generated.*?<!-- /generated -->", "", PAGE, flags=re.DOTALL)
+PATHS = re.findall(r"`([\w.-]+/[\w/.-]*)`( \(not yet\))?", BY_HAND)
 
 
 def defines(path: str, name: str) -> bool:

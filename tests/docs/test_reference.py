@@ -1,0 +1,62 @@
+"""Pages that are written by hand leave nothing out."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from riven.core.errors import ErrorClass
+from riven.core.messages import ExecutionStatus, NodeStatus, SkipReason
+from riven.documents.load import load_document
+from riven.documents.schema import document_schema
+from riven.nodes.registry import Registry
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def explained(name: str) -> set[str]:
+    """What the first cells of a page's tables name."""
+    cells = re.findall(r"^\| ([^|]+) \|", page(name), re.MULTILINE)
+    return {word for cell in cells for word in re.findall(r"[\w.]+", cell)}
+
+
+@pytest.mark.parametrize("vocabulary", [NodeStatus, ExecutionStatus, ErrorClass], ids=lambda v: v.__name__)
+def test_every_status_and_error_class_is_explained(vocabulary: type[NodeStatus]) -> None:
+    assert set(vocabulary) - explained("states.md") == set()
+
+
+def test_every_reason_for_skipping_is_explained() -> None:
+    assert set(SkipReason) - explained("joins.md") == set()
+
+
+def test_every_field_of_a_document_is_explained() -> None:
+    schema = document_schema(Registry())
+    parts = [schema, *(schema["$defs"][part] for part in ("NodeFields", "RetryFields", "EdgeFields"))]
+    fields = {field for part in parts for field in part["properties"]}
+    assert fields - explained("document.md") == set()
+
+
+def test_the_example_document_is_valid() -> None:
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", page("document.md"), re.MULTILINE | re.DOTALL)
+    assert load_document(example, registry=Registry()).problems == ()
+
+
+def test_the_first_page_s_document_is_valid() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert load_document(example, registry=Registry()).problems == ()
+
+
+def test_every_field_that_a_run_prints_is_explained() -> None:
+    command = [sys.executable, "-m", "riven.main.command", "run", "--json", "examples/hello.yaml"]
+    ran = json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout)
+    fields = {*ran, *ran["nodes"][0]}
+    assert fields - explained("command-line.md") == set()

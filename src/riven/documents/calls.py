@@ -8,11 +8,10 @@ from riven.core.errors import Problem, Severity
 from riven.core.graph import NodeKind
 from riven.core.validation import MAX_LEVELS, GraphCode
 from riven.documents.codes import Code
-from riven.documents.configs import texts
 from riven.documents.draft import Draft, DraftNode
 from riven.documents.findings import Findings
 from riven.documents.input import check_input
-from riven.documents.places import Location, shorten
+from riven.documents.places import Location, shorten, texts
 from riven.documents.schema import WORKFLOW_NAME
 from riven.expressions.templates import has_placeholder
 from riven.wire.document import Document, Json, call_key

@@ -12,21 +12,19 @@ from pydantic_core import PydanticCustomError
 from riven.core.graph import RESERVED_LABELS
 from riven.core.validation import GraphCode
 from riven.documents.codes import Code
+from riven.documents.draft import DraftNode
 from riven.documents.findings import Findings
 from riven.documents.places import Location, find, shorten
 from riven.documents.wording import Fault, faults
-from riven.expressions.templates import has_placeholder
 from riven.nodes.contract import NodeType
 from riven.wire.document import Json
 
 _WITHIN_VALUE: Final = frozenset({Code.INVALID_VALUE})
 
 
-def check_config(
-    node_type: NodeType[Any], config: dict[str, Json], location: Location, findings: Findings
-) -> None:
-    """`location` is that of the `with`."""
-    templated = [place for place, text in texts(config) if has_placeholder(text)]
+def check_config(node: DraftNode, node_type: NodeType[Any], findings: Findings) -> None:
+    config, location = node.config, (*node.location, "with")
+    templated = [place for place, _ in node.templated]
     conditions = set(expression_places(config, node_type.expression_fields))
     _check_static(node_type, location, [place for place in templated if place not in conditions], findings)
     if node_type.type == "switch":
@@ -48,19 +46,6 @@ def check_config(
         findings.error((*location, *fault.location), fault.code, fault.message, at_key=fault.at_key)
     if not certain:
         _check_rules(node_type.config, config, location, findings)
-
-
-def texts(value: Json) -> Iterator[tuple[Location, str]]:
-    """Every string in a value, with its place; without recursion."""
-    todo: list[tuple[Location, Json]] = [((), value)]
-    while todo:
-        place, each = todo.pop()
-        if isinstance(each, str):
-            yield place, each
-        elif isinstance(each, dict):
-            todo += [((*place, key), inner) for key, inner in reversed(each.items())]
-        elif isinstance(each, list):
-            todo += [((*place, index), each[index]) for index in range(len(each) - 1, -1, -1)]
 
 
 def expression_places(config: Json, fields: Sequence[str]) -> Iterator[Location]:

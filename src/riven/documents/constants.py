@@ -5,11 +5,10 @@ from typing import Final
 import jsonschema_rs
 
 from riven.documents.codes import Code
-from riven.documents.configs import texts
 from riven.documents.draft import Draft
 from riven.documents.findings import Findings
 from riven.documents.input import compile_schema
-from riven.documents.places import Location, shorten
+from riven.documents.places import Location, shorten, texts
 from riven.documents.schema import DIALECT
 from riven.expressions.templates import has_placeholder
 from riven.wire.document import Json

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from riven.documents.codes import Code
 from riven.documents.findings import Findings
-from riven.documents.places import Location, shorten
+from riven.documents.places import Location, shorten, texts
 from riven.documents.schema import (
     NODE_KEY,
     BodyFields,
@@ -23,6 +23,7 @@ from riven.documents.schema import (
 )
 from riven.documents.wording import described, faults
 from riven.expressions.syntax import RESERVED
+from riven.expressions.templates import has_placeholder
 from riven.nodes.contract import NodeType
 from riven.wire.document import Json
 
@@ -60,6 +61,14 @@ class DraftNode:
     type: NodeType[Any] | None = None
     """None where the type is missing or unknown."""
     body: "DraftScope | None" = None
+    _templated: list[tuple[Location, str]] | None = None
+
+    @property
+    def templated(self) -> list[tuple[Location, str]]:
+        """The strings in `with` that hold placeholders, with their places in it."""
+        if self._templated is None:
+            self._templated = [(place, text) for place, text in texts(self.config) if has_placeholder(text)]
+        return self._templated
 
 
 @dataclass(slots=True)

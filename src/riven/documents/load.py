@@ -1,7 +1,9 @@
 """Text to a document and its graph, with everything that is wrong with it: what every door of riven uses."""
 
+import gc
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -52,7 +54,24 @@ def load_document(
     `functions`, the names of functions are not checked.
     """
     loader = _Loader(registry, functions)
-    return loader.load(text, Calls(calls, loader.load_called))
+    with _uncollected(len(text)):
+        return loader.load(text, Calls(calls, loader.load_called))
+
+
+@contextmanager
+def _uncollected(size: int) -> Iterator[None]:
+    """Large documents take twice as long when Python looks through their parts for garbage again and again."""
+    if size < _LARGE or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+_LARGE: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +122,7 @@ class _Loader:
                 findings.error((*node.location, "type"), Code.UNKNOWN_TYPE, why)
             return
         _read_case_names(node)
-        check_config(node.type, node.config, (*node.location, "with"), findings)
+        check_config(node, node.type, findings)
         _check_settings(node, findings)
         if name == "python" and self.functions is not None:
             self._check_function(node, findings)

@@ -7,6 +7,7 @@ A location is the way down from the top, key by key. Written out it is a path su
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -107,3 +108,20 @@ def find(value: Json, location: Location) -> tuple[Json, Location]:
             return value, location[:depth]
         value = value[step]
     return value, location
+
+
+def texts(value: Json) -> Iterator[tuple[Location, str]]:
+    """Every string in a value, with its place; without recursion."""
+    todo: list[tuple[Location, Json]] = [((), value)]
+    while todo:
+        place, each = todo.pop()
+        if isinstance(each, str):
+            yield place, each
+        elif isinstance(each, dict):
+            todo += [
+                ((*place, key), inner)
+                for key, inner in reversed(each.items())
+                if isinstance(inner, str | dict | list)
+            ]
+        elif isinstance(each, list):
+            todo += [((*place, index), each[index]) for index in range(len(each) - 1, -1, -1)]

@@ -4,19 +4,19 @@ A step that is read must come before the reader: in its own scope, or before the
 need not have completed by then (`flow` says how that is told) and is read without `?`, a warning says so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from riven.core.graph import NodeKind, OnFailure
 from riven.documents.codes import Code
-from riven.documents.configs import expression_places, texts
+from riven.documents.configs import expression_places
 from riven.documents.draft import Draft, DraftNode, DraftScope
 from riven.documents.findings import Findings
 from riven.documents.flow import Flow, FlowNode
 from riven.documents.nearest import hint
 from riven.documents.normalise import labels_of
-from riven.documents.places import Location, find, shorten
+from riven.documents.places import Location, find, shorten, texts
 from riven.expressions.cel import compile_condition
 from riven.expressions.errors import ExpressionError
 from riven.expressions.references import References
@@ -76,7 +76,10 @@ def _uses(draft: Draft, findings: Findings) -> Iterator[_Use]:
         for node in scope.nodes.values():
             yield from _uses_of_node(node, scope, roots, findings)
         yield from _templates(
-            scope.output, (*scope.location, "output"), _Use((), References(), scope, None, roots), findings
+            texts(scope.output),
+            (*scope.location, "output"),
+            _Use((), References(), scope, None, roots),
+            findings,
         )
 
 
@@ -113,7 +116,7 @@ def _uses_of_node(
         if isinstance(source, str):
             yield from _condition(source, (*node.location, "with", *place), inside, findings)
     actions = _changed(pattern, roots, secrets=kind is NodeKind.ACTION or kind is None)
-    yield from _templates(config, (*node.location, "with"), actions, findings, conditions)
+    yield from _templates(node.templated, (*node.location, "with"), actions, findings, conditions)
 
 
 def _changed(use: _Use, roots: frozenset[str], *, secrets: bool = False) -> _Use:
@@ -130,13 +133,13 @@ def _condition(source: str, location: Location, pattern: _Use, findings: Finding
 
 
 def _templates(
-    value: Json,
+    found: Iterable[tuple[Location, str]],
     location: Location,
     pattern: _Use,
     findings: Findings,
     conditions: frozenset[Location] | set[Location] = frozenset(),
 ) -> Iterator[_Use]:
-    for place, text in texts(value):
+    for place, text in found:
         if not has_placeholder(text) or place in conditions:
             continue
         here = (*location, *place)

@@ -1,14 +1,15 @@
+import asyncio
 import logging
 
 import orjson
 import pytest
-from riven.documents.load import LoadedDocument
 from tests.effects.kit import Free, FreeConfig
 from tests.engines.embedded.kit import Running, Stuck, by_path, settle, statuses
 
 from riven.core.errors import ErrorClass, InvalidDocumentError, RivenError
 from riven.core.graph import Edge, Graph, Node, RetryPolicy
 from riven.core.ids import NodeKey
+from riven.documents.load import LoadedDocument
 from riven.nodes.contract import NodeContext, NodeError, NodeResult
 from riven.wire.document import Document, NodeDocument
 
@@ -161,6 +162,25 @@ async def test_branches_loops_calls_and_an_approval_in_one_document():
         "comment": "fine",
         "data": {"sum": 3},
     }
+
+
+async def test_templates_see_a_run_without_an_installation():
+    document = "name: x\nnodes: {}\noutput: '{{ workspace.id }} {{ execution.version }} {{ trigger.type }} {{ execution.id }}'"
+
+    assert (await Running().run(document, execution_id="e-1"))["output"] == "local 0 manual e-1"
+
+
+async def test_a_run_whose_task_is_ended_leaves_nothing_running():
+    running = Running(Stuck)
+    task = running.start(
+        "name: x\nnodes: {a: {type: stuck}, b: {type: stuck}, w: {type: wait, with: {for: 1h}}}"
+    )
+    await settle()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert running.time.due == []
 
 
 async def test_the_input_is_checked_and_its_defaults_filled_in():

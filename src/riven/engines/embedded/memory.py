@@ -40,8 +40,10 @@ from riven.nodes.registry import Registry
 from riven.wire.document import Document, Json
 from riven.wire.times import to_rfc3339
 
-WORKSPACE: Mapping[str, Json] = {"id": None, "name": "local"}
+WORKSPACE: Mapping[str, Json] = {"id": "local", "name": "local"}
 """What templates see as `workspace` outside of an installation."""
+VERSION = 0
+"""What they see as `execution.version`: a file has none, and published ones count from 1."""
 TRIGGER: Mapping[str, Json] = {"type": "manual"}
 
 
@@ -177,7 +179,7 @@ class MemoryEngine:
 
 def _facts(identity: ExecutionId, document: Document, started_at: int) -> Mapping[str, Json]:
     execution = {
-        "id": identity, "startedAt": to_rfc3339(started_at), "workflow": document.name, "version": None,
+        "id": identity, "startedAt": to_rfc3339(started_at), "workflow": document.name, "version": VERSION,
     }  # fmt: skip
     return {"execution": execution, "workspace": WORKSPACE, "trigger": TRIGGER}
 

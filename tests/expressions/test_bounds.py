@@ -115,11 +115,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_expressions_end_at_once(source: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ExpressionError) as caught:
         compile_expression(source).evaluate(ROOTS)
     assert caught.value.code in ("expression_budget", "text_too_large")
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.slow

@@ -67,10 +67,10 @@ def test_the_size_of_what_is_not_read_costs_nothing() -> None:
     roots = {"input": {"rows": [{"id": number} for number in range(200_000)], "n": 1}}
     expression = compile_expression("input.n == 1 && input.rows[199999].id == 199999")
     expression.evaluate(roots)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(100):
         assert expression.evaluate(roots) is True
-    assert time.perf_counter() - began < 0.5  # converting the rows once takes about 50 ms
+    assert time.process_time() - began < 0.5  # converting the rows once takes about 50 ms
 
 
 @pytest.mark.parametrize("taken", ["_0", "_1", "_249"])
@@ -140,9 +140,9 @@ LONG_ROOTS = {"input": {"rows": ROWS, "short": ROWS[:10], "wanted": [3, 6, 4_999
     ],
 )
 def test_long_lists(source: str, expected: object) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert compile_expression(source).evaluate(LONG_ROOTS) == expected
-    assert time.perf_counter() - began < 1.5
+    assert time.process_time() - began < 1.5
 
 
 @settings(max_examples=25)

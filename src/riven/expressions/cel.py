@@ -15,7 +15,7 @@ from riven.expressions.paths import Link, Path, kind_of
 from riven.expressions.program import compile_program
 from riven.expressions.references import ROOTS, Read, References, read_expression, references_of
 from riven.expressions.shortcuts import Evaluate, follow, shortcut
-from riven.expressions.syntax import MAX_SOURCE, Literal, parse
+from riven.expressions.syntax import MAX_SOURCE, Items, Literal, parse
 from riven.wire.document import Json
 
 __all__ = ["Expression", "ExpressionCode", "ExpressionError", "compile_condition", "compile_expression"]
@@ -93,7 +93,7 @@ def _compile(source: str) -> Expression:
     references = references_of(reading.reads)
     direct = shortcut(source, tree, reading.reads)
     if direct is not None:
-        boolean = not isinstance(tree, Literal) or isinstance(tree.value, bool)
+        boolean = isinstance(tree.value, bool) if isinstance(tree, Literal) else not isinstance(tree, Items)
         return Expression(source, references, direct, boolean=boolean)
     program = compile_program(
         source, tree, reading.reads, careful=reading.resolves_optionals, secret=bool(references.secrets)

@@ -250,14 +250,12 @@ class Program:
 
     def bound_for(self, size: float) -> Bound:
         """The bound if all that is read has this size."""
-        return self._bound({slot.variable: Size(size) for slot in self.slots})
+        return self.bound({slot.variable: Size(size) for slot in self.slots})
 
-    def bound_of(self, data: Mapping[str, Json]) -> Bound:
-        return self._bound(
-            {slot.variable: slot.size(data[slot.variable]) for slot in self.slots if slot.variable in data}
-        )
+    def sizes_of(self, data: Mapping[str, Json]) -> dict[str, Size]:
+        return {slot.variable: slot.size(data[slot.variable]) for slot in self.slots if slot.variable in data}
 
-    def _bound(self, sizes: Mapping[str, Size]) -> Bound:
+    def bound(self, sizes: Mapping[str, Size]) -> Bound:
         nothing = Size(SCALAR)
         reads = {span: sizes.get(slot.variable, nothing) for slot in self.slots for span in slot.spans}
         return bound(self.tree, reads, given=sum(size.size for size in sizes.values()))
@@ -273,7 +271,7 @@ class Program:
                 self.proven = max(self.proven, rounded)
                 return True
             self.refused = min(self.refused, rounded)
-        exact = self.bound_of(bound.data)
+        exact = self.bound(self.sizes_of(bound.data))
         if not exact.affordable:
             raise self.unaffordable(exact.work / LIMIT)
         return exact.size <= MAX_TEXT
@@ -328,11 +326,13 @@ class _Stretch:
         # Every piece costs its own copying, quadratic in its length, and the conversion of all that is read beside it.
         beside = sum(weigh(value) for variable, value in bound.data.items() if variable != self.variable)
         length = min(max(PIECES[0], math.isqrt(int(beside))), PIECES[1])
+        bound.data[self.variable] = []
+        sizes = program.sizes_of(bound.data)
         found: list[Json] = []
         work = 0.0
         for begin in range(0, len(over), length):
             bound.data[self.variable] = over[begin : begin + length]
-            piece = program.bound_of(bound.data)
+            piece = program.bound({**sizes, self.variable: measure(bound.data[self.variable])})
             work += piece.work
             if not piece.affordable or work > STRETCHED_LIMIT:
                 raise program.unaffordable(max(piece.work / LIMIT, work / STRETCHED_LIMIT))

@@ -11,7 +11,11 @@ from riven.cli.progress import Row
 from riven.cli.questions import Question
 from riven.core.graph import Graph
 from riven.core.ids import NodePath
+from riven.core.messages import NodeStatus
 from riven.nodes.contract import Clock
+
+_A_WHILE = 1.0
+"""Seconds after which a node that runs gets a line."""
 
 
 class Screen(Protocol):
@@ -66,7 +70,10 @@ class QuietScreen:
 
 
 class PlainScreen(QuietScreen):
-    """Lines are written in one go for all that changes together."""
+    """One line for each change, but that a node began only when it goes on for a while: most are over at once.
+
+    Lines are written in one go for all that changes together.
+    """
 
     def __init__(self, graph: Graph, clock: Clock, fail: Callable[[Exception], None]) -> None:
         """`fail` is told when the lines can no longer be written."""
@@ -74,22 +81,45 @@ class PlainScreen(QuietScreen):
         self._clock = clock
         self._fail = fail
         self._waiting: list[str] = []
+        self._running: dict[NodePath, asyncio.TimerHandle] = {}
 
     def changed(self, row: Row) -> None:
-        if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._write)
-        self._waiting.append(self._lines.line(row, self._clock.now()))
+        begun = self._running.pop(row.path, None)
+        if begun is not None:
+            begun.cancel()
+        if row.status is NodeStatus.RUNNING:
+            later = asyncio.get_running_loop().call_later(_A_WHILE, self._goes_on, row)
+            self._running[row.path] = later
+        else:
+            self._line(row)
 
-    def _write(self) -> None:
-        try:
-            self.close()
-        except (OutputClosedError, OSError) as error:
-            self._fail(error)
+    def logged(self, text: str) -> None:
+        self._write()
+        complain(text)
 
     def ended(self, ending: Ending) -> None:
         self.close()
         say_lines([ending.plain_line()])
 
     def close(self) -> None:
+        for later in self._running.values():
+            later.cancel()
+        self._running.clear()
         lines, self._waiting = self._waiting, []
         say_lines(lines)
+
+    def _goes_on(self, row: Row) -> None:
+        self._running.pop(row.path, None)
+        self._line(row)
+
+    def _line(self, row: Row) -> None:
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._write)
+        self._waiting.append(self._lines.line(row, self._clock.now()))
+
+    def _write(self) -> None:
+        lines, self._waiting = self._waiting, []
+        try:
+            say_lines(lines)
+        except (OutputClosedError, OSError) as error:
+            self._fail(error)

@@ -6,7 +6,7 @@ import time
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.expressions.oracle import NESTED, expressions
 
@@ -24,6 +24,7 @@ def bound_of(source: str, size: Size) -> float:
     return bound(tree, {(read.start, read.end): size for read in reads}, given=size.size).work
 
 
+@settings(deadline=None)
 @given(source=expressions(), input=NESTED)
 def test_no_result_is_larger_than_its_bound(source: str, input: object) -> None:
     roots = {"input": input, "vars": {"a": input, "b": [1]}}
@@ -38,6 +39,7 @@ def test_no_result_is_larger_than_its_bound(source: str, input: object) -> None:
     assert len(orjson.dumps(result)) <= bound(tree, sizes, given=size.size).size + 8
 
 
+@settings(deadline=None)
 @given(source=expressions(), size=st.floats(8, 1e5), factor=st.floats(1, 10))
 def test_bounds_grow_with_sizes(source: str, size: float, factor: float) -> None:
     try:

@@ -82,7 +82,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=1_000)
+@settings(deadline=None, max_examples=1_000)
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=30))
 @example("_0")
 @example(".input")

@@ -10,15 +10,12 @@ from tests.expressions.oracle import NESTED, BareError, bare, expressions, same
 
 from riven.expressions.cel import compile_expression
 from riven.expressions.errors import ExpressionError
-from riven.expressions.loops import find_loops
 from riven.expressions.program import LONG
-from riven.expressions.references import read_expression
-from riven.expressions.syntax import parse
 
 LENIENT = ("optional_result", "not_json", "type_mismatch", "not_an_object", "unknown_name")
 
 
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 @given(source=expressions(), input=NESTED, other=NESTED)
 def test_results_are_those_of_the_library(source: str, input: object, other: object) -> None:
     roots = {"input": input, "vars": other}
@@ -145,7 +142,7 @@ def test_long_lists(source: str, expected: object) -> None:
     assert time.process_time() - began < 1.5
 
 
-@settings(max_examples=25)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.integers(-5, 5), min_size=LONG + 1, max_size=3 * LONG))
 def test_pieces_are_joined_in_order(numbers: list[int]) -> None:
     result = compile_expression("input.filter(x, x != 0).map(x, x * x)").evaluate({"input": numbers})
@@ -156,28 +153,3 @@ def test_an_error_in_a_long_list_is_the_one_of_the_element() -> None:
     with pytest.raises(ExpressionError, match="key `nothing`") as caught:
         compile_expression("input.rows.map(r, r.nothing).size()").evaluate(LONG_ROOTS)
     assert caught.value.code == "missing_path"
-
-
-@pytest.mark.parametrize(
-    ("source", "loops"),
-    [
-        ("input.a.map(x, x)", ["input.a.map(x, x)"]),
-        ("input.a.filter(x, x).map(y, y).size()", ["input.a.filter(x, x).map(y, y)"]),
-        ("[input.a.map(x, x), vars.b.filter(x, x)]", ["input.a.map(x, x)", "vars.b.filter(x, x)"]),
-        ("input.a.map(x, input.a.size())", ["input.a.map(x, input.a.size())"]),
-        ("input.a.map(x, vars.b.map(y, y))", ["input.a.map(x, vars.b.map(y, y))"]),
-        ("input.a.exists(x, vars.b.map(y, y) == x)", []),
-        ("input.?a.map(x, x)", []),
-        ("[1].map(x, input.a)", []),
-        ("input.a.map(x)", []),
-        ("input.a.all(x, x)", []),
-    ],
-)
-def test_loops_over_paths_are_found(source: str, loops: list[str]) -> None:
-    tree = parse(source)
-    try:
-        reads = read_expression(source, tree).reads
-    except ExpressionError:
-        assert loops == []
-        return
-    assert [source[loop.node.start : loop.node.end] for loop in find_loops(tree, reads)] == loops

@@ -69,12 +69,14 @@ def test_rendering(value: object, expected: object) -> None:
     assert same(render(value), expected)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_a_whole_placeholder_keeps_value_and_type(value: object) -> None:
     for text in ("{{ input.v }}", "{{ [input.v][0] }}", "{{ input.?v.orValue(1) }}"):
         assert same(compile_template(text).render({"input": {"v": value}}), value)
 
 
+@settings(deadline=None)
 @given(st.text().filter(lambda text: "{{" not in text))
 @example("}}{ {\0\ud800")
 def test_text_without_placeholders_stays_as_it_is(text: str) -> None:
@@ -85,7 +87,7 @@ def test_text_without_placeholders_stays_as_it_is(text: str) -> None:
     assert not has_placeholder(text)
 
 
-@settings(max_examples=400)
+@settings(deadline=None, max_examples=400)
 @given(
     st.lists(
         st.sampled_from(

@@ -5,7 +5,7 @@ import math
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.expressions.oracle import TEXTS, VALUES, same
 
 from riven.expressions.cel import compile_expression
@@ -17,6 +17,7 @@ def evaluate(source: str, value: object = None) -> object:
     return compile_expression(source).evaluate({"input": {"v": value}})
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_any_json_comes_back_as_it_went_in(value: object) -> None:
     assert same(evaluate("input.v", value), value)
@@ -25,6 +26,7 @@ def test_any_json_comes_back_as_it_went_in(value: object) -> None:
     assert same(evaluate("input.?v.or(optional.none()).orValue(0)", value), value)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_text_is_computed_with_by_characters(text: str) -> None:
     assert evaluate("input.v.size()", text) == len(text)
@@ -137,6 +139,7 @@ def test_an_escaped_backslash_is_no_nul() -> None:
     assert evaluate("[input.v]", ["\\u0000"]) == [["\\u0000"]]
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_no_value_weighs_less_than_its_parts(value: object) -> None:
     size = measure(value)

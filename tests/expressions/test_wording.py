@@ -1,7 +1,7 @@
 """What the library says is put in words that say what to write."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riven.expressions.cel import compile_expression
@@ -140,6 +140,7 @@ def test_nothing_computed_from_a_secret_is_shown(source: str) -> None:
     assert "s3cret" not in failure(source).message
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20))
 def test_what_the_data_says_is_not_taken_for_what_the_library_says(key: str) -> None:
     for text in (

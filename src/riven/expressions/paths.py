@@ -119,10 +119,9 @@ class Path:
         else:
             reason = f"`{here}` is {what}, so it has no field `{key}`"
             if value is None:
-                if Path(self.root, self.links[:count]).optional:
-                    reason += f": stop before it, `{here}.orValue(null)`, and ask then whether that is null"
-                else:
-                    reason += f"; if it may be null, ask first: {here} == null ? null : {self.text()}"
+                asked = f"{here}.orValue(null)" if Path(self.root, self.links[:count]).optional else here
+                plain = Path(self.root, tuple(Link(link.key) for link in self.links))
+                reason += f"; if it may be null, ask first: {asked} == null ? null : {plain.text()}"
         _raise("not_an_object", reason, source, column)
 
 

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, TypeAlias
 
 from cel_expr_python import cel
@@ -40,18 +41,23 @@ STRETCHED_LIMIT: Final = 4 * LIMIT
 
 _VARIABLES: Final = 1000
 """More than an expression of 4 KiB can read."""
-_ENVIRONMENT: Final = cel.NewEnv(
-    variables={f"_{number}": cel.Type.DYN for number in range(_VARIABLES)},
-    extensions=[
-        ext_strings.ExtStrings(),
-        ext_math.ExtMath(),
-        ext_optional.ExtOptional(),
-        ext_encoders.ExtEncoders(),
-    ],
-)
 _UNBOUND: Final = re.compile(r'[A-Z_]+: No value with name "(_[0-9]+)" found')
 
 Roots: TypeAlias = Mapping[str, Json]
+
+
+@cache
+def _environment() -> cel.Env:
+    """Made when the first expression needs it: that takes a while, and many documents read nothing but paths."""
+    return cel.NewEnv(
+        variables={f"_{number}": cel.Type.DYN for number in range(_VARIABLES)},
+        extensions=[
+            ext_strings.ExtStrings(),
+            ext_math.ExtMath(),
+            ext_optional.ExtOptional(),
+            ext_encoders.ExtEncoders(),
+        ],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,7 @@ class Program:
         elif not (least := self.bound_for(SCALAR)).affordable:
             raise self.unaffordable(least.work / LIMIT)
         try:
-            self.program = _ENVIRONMENT.compile(self._rewritten())
+            self.program = _environment().compile(self._rewritten())
             returned = self.program.return_type().name()
         except Exception as error:  # noqa: BLE001 - the library raises RuntimeError and TypeError for any fault
             raise explain_compile(str(error), source.text, tree) from None

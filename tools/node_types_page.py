@@ -16,7 +16,7 @@ What a node of each type takes (`with`), gives (`output`) and leaves by (outcome
 This page is generated from the types themselves; packages add further ones by the entry point `riven.nodes`.
 
 Text may hold templates, `{{ ... }}`, and a field that is one template takes any type; fields marked *CEL* are a bare
-[expression](../README.md); fields marked *fixed* are read before anything runs and take no template. A duration is
+[expression](expressions.md); fields marked *fixed* are read before anything runs and take no template. A duration is
 `500ms`, `20s`, `10m`, `2h`, `3d`, ISO 8601 (`PT30S`) or a number of seconds. Fields in **bold** are required.
 
 Actions are tried again when they fail, as [`retry`](document.md#nodes) says, unless the error's

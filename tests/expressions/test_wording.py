@@ -46,7 +46,7 @@ def failure(source: str) -> ExpressionError:
         ("input.list + 1", 12, "`+` cannot take a list and a whole number"),
         ("true ? 1 : 'a'", 6, "both values of `condition ? a : b` must be of one type, but they are a whole number and text; to allow it, write dyn(1)"),
         ("input.n.size()", 9, "`size` does not take a whole number"),
-        ("input.text.sise()", 12, "there is no function `sise` here; did you mean `size`?"),
+        ("input.text.sizes()", 12, "there is no function `sizes` here; did you mean `size`?"),
         ("input.text.toUpperCase()", 12, "there is no function `toUpperCase` here; did you mean `upperAscii`?"),
         ("len(input.list)", 1, "there is no function `len` here; did you mean `size`?"),
         ("now()", 1, "there is no function `now` here"),
@@ -160,7 +160,7 @@ def test_what_the_data_says_is_not_taken_for_what_the_library_says(key: str) -> 
 
 
 def test_columns_count_through_lines() -> None:
-    assert failure("input.n +\n  // a comment\n  input.text.sise()").column == 39
+    assert failure("input.n +\n  // a comment\n  input.text.sizes()").column == 39
 
 
 def test_every_function_that_is_named_exists() -> None:

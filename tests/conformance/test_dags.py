@@ -78,7 +78,13 @@ def test_the_data_is_whole() -> None:
     assert len(ALIBABA) == 300
 
 
-@pytest.mark.parametrize("path", WFCOMMONS, ids=[path.stem for path in WFCOMMONS])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem.startswith("bwa") else [])
+        for path in WFCOMMONS
+    ],
+)
 async def test_scientific_workflows_run_with_agreeing_hashes(engine: EngineUnderTest, path: Path) -> None:
     dag = read(path)
     ids = [node["id"] for node in dag["nodes"]]

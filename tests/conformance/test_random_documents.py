@@ -190,6 +190,7 @@ def view(state: NodeState) -> tuple[str, str | None, str | None]:
     return state.status.value, state.outcome, state.reason and state.reason.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(ENGINES))
 @given(graph=graphs(least=3, most=8), dice=st.integers(0, 2**32).map(Random))
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))

@@ -175,6 +175,7 @@ def test_the_same_events_give_the_same_commands(graph: Graph, dice: Random) -> N
     assert again.snapshot() == simulation.coordinator.snapshot()
 
 
+@pytest.mark.slow
 @given(graphs(least=2, most=5), dice)
 @settings(QUIET, max_examples=80)
 def test_a_coordinator_restored_after_any_prefix_goes_on_as_if_it_never_had_been(
@@ -192,6 +193,7 @@ def test_a_coordinator_restored_after_any_prefix_goes_on_as_if_it_never_had_been
     assert restored(original).snapshot() == original.snapshot()
 
 
+@pytest.mark.slow
 @given(graphs(least=3), dice)
 @settings(QUIET)
 def test_a_coordinator_restored_before_every_event_gives_the_same_commands(
@@ -227,6 +229,7 @@ def test_a_restored_run_that_finishes_its_branches_still_knows_its_first_failure
     assert commands == [Finish(ExecutionStatus.FAILED, NodePath("a"), ErrorClass.TEMPLATE_ERROR)]
 
 
+@pytest.mark.slow
 def test_commands_do_not_depend_on_the_process() -> None:
     """Sets and hashes come in another order in every process; commands must not."""
     root = Path(__file__).parent.parent.parent

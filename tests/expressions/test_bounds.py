@@ -34,7 +34,7 @@ def test_no_result_is_larger_than_its_bound(source: str, input: object) -> None:
         result = compile_expression(source).evaluate(roots)
     except ExpressionError:
         return
-    size = measure(roots)
+    size = measure(roots, 0)
     sizes = {(read.start, read.end): Size(size.size) for read in reads}
     assert len(orjson.dumps(result)) <= bound(tree, sizes, given=size.size).size + 8
 

@@ -36,6 +36,8 @@ PIECES: Final = (256, 2048)
 """Elements of the pieces that a list is cut into, at least and at most."""
 LONG: Final = 2 * PIECES[0]
 """Elements beyond which a list is cut."""
+LOOKS: Final = (0, 3)
+"""How many levels of a value are measured at first, and at last."""
 STRETCHED_LIMIT: Final = 4 * LIMIT
 """The work that all pieces of a list may take together."""
 
@@ -70,8 +72,8 @@ class Slot:
     spans: tuple[tuple[int, int], ...]
     value: Callable[[Roots], Json]
     """What the variable is bound to. Raises ExpressionError, which counts if the library comes to need the value."""
-    size: Callable[[Json], Size]
-    """Of what the slot stands for, from what the variable is bound to."""
+    size: Callable[[Json, int], Size]
+    """Of what the slot stands for, from what the variable is bound to; its elements are looked at so many levels down."""
 
     @property
     def column(self) -> int:
@@ -123,9 +125,11 @@ def _path_slot(variable: str, reads: Sequence[Read], source: str) -> Slot:
         return path.follow(roots, source, column)
 
     if asked:
-        return Slot(variable, f"{variable}.v", spans, has, lambda _: Size(SCALAR))
+        return Slot(variable, f"{variable}.v", spans, has, lambda _, __: Size(SCALAR))
     if path.optional:
-        return Slot(variable, f"{variable}.?v", spans, maybe, lambda value: measure(value.get("v")))
+        return Slot(
+            variable, f"{variable}.?v", spans, maybe, lambda value, levels: measure(value.get("v"), levels)
+        )
     return Slot(variable, variable, spans, plain, measure)
 
 
@@ -258,8 +262,18 @@ class Program:
         """The bound if all that is read has this size."""
         return self.bound({slot.variable: Size(size) for slot in self.slots})
 
-    def sizes_of(self, data: Mapping[str, Json]) -> dict[str, Size]:
-        return {slot.variable: slot.size(data[slot.variable]) for slot in self.slots if slot.variable in data}
+    def bound_of(self, data: Mapping[str, Json]) -> Bound:
+        """The bound for these values. Looks into them no further than it must to find the work affordable."""
+        for levels in LOOKS:
+            sizes = {
+                slot.variable: slot.size(data[slot.variable], levels)
+                for slot in self.slots
+                if slot.variable in data
+            }
+            found = self.bound(sizes)
+            if found.affordable:
+                break
+        return found
 
     def bound(self, sizes: Mapping[str, Size]) -> Bound:
         nothing = Size(SCALAR)
@@ -277,7 +291,7 @@ class Program:
                 self.proven = max(self.proven, rounded)
                 return True
             self.refused = min(self.refused, rounded)
-        exact = self.bound(self.sizes_of(bound.data))
+        exact = self.bound_of(bound.data)
         if not exact.affordable:
             raise self.unaffordable(exact.work / LIMIT)
         return exact.size <= MAX_TEXT
@@ -332,13 +346,11 @@ class _Stretch:
         # Every piece costs its own copying, quadratic in its length, and the conversion of all that is read beside it.
         beside = sum(weigh(value) for variable, value in bound.data.items() if variable != self.variable)
         length = min(max(PIECES[0], math.isqrt(int(beside))), PIECES[1])
-        bound.data[self.variable] = []
-        sizes = program.sizes_of(bound.data)
         found: list[Json] = []
         work = 0.0
         for begin in range(0, len(over), length):
             bound.data[self.variable] = over[begin : begin + length]
-            piece = program.bound({**sizes, self.variable: measure(bound.data[self.variable])})
+            piece = program.bound_of(bound.data)
             work += piece.work
             if not piece.affordable or work > STRETCHED_LIMIT:
                 raise program.unaffordable(max(piece.work / LIMIT, work / STRETCHED_LIMIT))

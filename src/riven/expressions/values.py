@@ -108,17 +108,17 @@ def _has_nul(value: Json) -> bool:
     return False
 
 
-def measure(value: Json, depth: int = 3) -> Size:
-    """As `weigh`, and how many elements it has and how large they are, `depth` levels down."""
+def measure(value: Json, levels: int) -> Size:
+    """As `weigh`, and how many elements it has; and how large they are, so many levels down."""
     if isinstance(value, list):
         parts = value
     elif isinstance(value, dict):
         parts = [*value, *value.values()]
     else:
         return Size(weigh(value), 0.0, text=value if isinstance(value, str) else None)
-    if depth == 0:
+    if levels == 0:
         return Size(weigh(value), float(len(value)))
-    return Size(weigh(value), float(len(value)), largest([measure(each, depth - 1) for each in parts]))
+    return Size(weigh(value), float(len(value)), largest([measure(each, levels - 1) for each in parts]))
 
 
 # ---- out of CEL ---------------------------------------------------------------------------------------------------

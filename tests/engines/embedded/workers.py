@@ -1,0 +1,185 @@
+"""A worker put together on a real database, as `main` puts it together, with documents written in place."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from riven.completion.recorder import Recorder
+from riven.completion.store import PostgresRunStore
+from riven.core.graph import RetryPolicy
+from riven.db.engine import Database
+from riven.db.identity import new_id
+from riven.dispatch.loop import DispatchLoop, DispatchSettings
+from riven.dispatch.starter import Starter
+from riven.documents.load import load_document
+from riven.engines.embedded.durable import DurableEngine
+from riven.engines.embedded.timers import WallTimers
+from riven.nodes.functions import FunctionPool, Functions
+from riven.nodes.registry import Registry
+from riven.queue.enqueue import NewItem, enqueue_executions
+from riven.queue.lease import Process
+from riven.queue.wake import Announcer
+from riven.wire.document import to_json
+
+_VERSION = """
+INSERT INTO workflow_definition_versions (workflow_definition_id, workspace_id, version, source, document, created_by)
+SELECT $1, $2, coalesce(max(version), 0) + 1, '', $3, 'test' FROM workflow_definition_versions
+RETURNING id
+"""
+_EXECUTION = """
+INSERT INTO workflow_executions (id, workspace_id, workflow_definition_id, workflow_definition_version_id,
+                                 workflow_name, version, principal, input)
+VALUES ($1, $2, $3, $4, 'w', 1, 'test', $5)
+"""
+_DEFINITION = (
+    "INSERT INTO workflow_definitions (workspace_id, name, source, etag) VALUES ($1, $2, '', '') RETURNING id"
+)
+
+
+async def eventually(true: Callable[[], object], within: float = 10.0) -> None:
+    """Wait until something that nobody announces has become true."""
+    async with asyncio.timeout(within):
+        while not true():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.01)
+
+
+class WallClock:
+    def now(self):
+        return time.time_ns() // 1_000_000
+
+
+class Installation:
+    """A database with one workspace, and what is done to it from outside."""
+
+    def __init__(
+        self, database: Database, workspace_id: UUID, registry: Registry, functions: Functions
+    ) -> None:
+        self.database = database
+        self.workspace_id = workspace_id
+        self.registry = registry
+        self.functions = functions
+
+    async def publish(self, text: str) -> tuple[UUID, UUID]:
+        loaded = load_document(text, registry=self.registry)
+        assert loaded.valid, loaded.problems
+        async with self.database.transaction() as connection:
+            definition = await connection.fetch_value(_DEFINITION, self.workspace_id, f"w{new_id()}")
+            version = await connection.fetch_value(
+                _VERSION, definition, self.workspace_id, to_json(loaded.document)
+            )
+        return definition, version
+
+    async def start(self, text: str, *, input=None) -> UUID:
+        definition, version = await self.publish(text)
+        execution_id = new_id()
+        async with self.database.transaction() as connection:
+            await connection.execute(
+                _EXECUTION, execution_id, self.workspace_id, definition, version, input or {}
+            )
+            await enqueue_executions(
+                connection,
+                [
+                    NewItem(
+                        queue_id=new_id(),
+                        execution_id=execution_id,
+                        workspace_id=self.workspace_id,
+                        workflow_definition_id=definition,
+                    )
+                ],
+            )
+            await connection.execute("UPDATE workspaces SET idle = false")
+        return execution_id
+
+    async def row(self, statement: str, *values):
+        async with self.database.read() as connection:
+            return await connection.fetch_row(statement, *values)
+
+    async def rows(self, statement: str, *values):
+        async with self.database.read() as connection:
+            return await connection.fetch(statement, *values)
+
+    async def execution(self, execution_id: UUID):
+        return await self.row("SELECT * FROM workflow_executions WHERE id = $1", execution_id)
+
+    async def nodes(self, execution_id: UUID):
+        rows = await self.rows(
+            "SELECT * FROM workflow_execution_nodes WHERE execution_id = $1 ORDER BY path, attempt",
+            execution_id,
+        )
+        return {(row["path"], row["attempt"]): row for row in rows}
+
+    async def until(self, execution_id: UUID, *wanted: str, within: float = 20.0):
+        """The execution once it has one of these statuses."""
+        async with asyncio.timeout(within):
+            while True:
+                row = await self.execution(execution_id)
+                if row["status"] in wanted:
+                    return row
+                await asyncio.sleep(0.01)
+
+
+class Worker:
+    def __init__(self, installation: Installation, *, enabled: bool = True) -> None:
+        database = installation.database
+        self.process = Process(new_id(), "worker", "test")
+        self.announcer = Announcer(database, self.process.id)
+        self.recorder = Recorder(database, self.announcer.announce)
+        clock = WallClock()
+        self.timers = WallTimers(clock)
+        self.engine = DurableEngine(
+            registry=installation.registry,
+            services={Functions: installation.functions, FunctionPool: FunctionPool()},
+            store=PostgresRunStore(database, self.recorder, self.announcer.announce),
+            clock=clock,
+            timers=self.timers,
+            max_runs=50,
+            max_in_flight=100,
+            retry=RetryPolicy(),
+            ended=lambda _: self.loop.wake(),
+        )
+        settings = DispatchSettings(enabled=enabled, poll_interval=0.1)
+        self.loop = DispatchLoop(
+            database, Starter(database, self.engine), self.process, self.announcer, settings
+        )
+        self.announcer.listen(self.loop.wake)
+        self.task = asyncio.create_task(self.loop.run())
+
+    async def freeze(self) -> None:
+        """Drop everything at once, writing nothing: what a crash leaves, without the process going."""
+        self.loop.stop()
+        await self.task
+        await self.engine.drain(0)
+        await self.recorder.close()
+        self.timers.close()
+
+    async def stop(self) -> None:
+        self.loop.stop()
+        await self.task
+        await self.engine.drain(10)
+        await self.recorder.close()
+        await self.announcer.close()
+        self.timers.close()
+
+
+@asynccontextmanager
+async def installation(url: str, *, functions: Functions | None = None):
+    database = Database(url)
+    try:
+        async with database.transaction() as connection:
+            workspace_id = await connection.fetch_value(
+                "INSERT INTO workspaces (name, tier) VALUES ('w', 'ENTERPRISE') RETURNING id"
+            )
+        yield Installation(database, workspace_id, Registry.discover(), functions or Functions())
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def worker(of: Installation, **options):
+    made = Worker(of, **options)
+    try:
+        yield made
+    finally:
+        await made.stop()

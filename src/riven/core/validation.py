@@ -314,7 +314,7 @@ def _join_problems(
             yield scope.problem(path, GraphCode.IMPOSSIBLE_JOIN, said)
             return
         if node.join.count > len(incoming):
-            said = f"`atLeast` wants {node.join.count} edges taken, but {_edges(len(incoming))} here"
+            said = f"`atLeast` is {node.join.count}, but {_edges(len(incoming))} here"
             yield scope.problem(path, GraphCode.IMPOSSIBLE_JOIN, said)
             return
     elif not incoming:

@@ -20,6 +20,8 @@ from riven.nodes.contract import NodeType
 from riven.wire.document import Json
 
 _WITHIN_VALUE: Final = frozenset({Code.INVALID_VALUE})
+_UNCLEAR: Final = frozenset({Code.UNKNOWN_FIELD, Code.MISSING_FIELD})
+"""After these nobody knows which fields were meant, so rules about several fields would speak of the same mistake."""
 
 
 def check_config(node: DraftNode, node_type: NodeType[Any], findings: Findings) -> None:
@@ -44,7 +46,8 @@ def check_config(node: DraftNode, node_type: NodeType[Any], findings: Findings) 
     certain = [fault for fault in wrong if not _is_left_for_the_run(fault, config, templated)]
     for fault in certain:
         findings.error((*location, *fault.location), fault.code, fault.message, at_key=fault.at_key)
-    if not certain:
+    misspelt = any(len(fault.location) == 1 and fault.code in _UNCLEAR for fault in certain)
+    if not misspelt and all(fault.location for fault in wrong):
         _check_rules(node_type.config, config, location, findings)
 
 

@@ -8,12 +8,15 @@ from riven.documents.codes import Code
 from riven.documents.draft import Draft
 from riven.documents.findings import Findings
 from riven.documents.input import compile_schema
-from riven.documents.places import Location, shorten, texts
+from riven.documents.nearest import hint
+from riven.documents.places import Location, find, shorten, texts
+from riven.documents.refusals import Refusal, refusals
 from riven.documents.schema import DIALECT
 from riven.expressions.templates import has_placeholder
 from riven.wire.document import Json
 
 _META: Final = {"$ref": DIALECT}
+_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 _REFERENCES: Final = ("$ref", "$dynamicRef")
 
 
@@ -39,16 +42,23 @@ def _check_schema(schema: dict[str, Json], findings: Findings) -> None:
         said = f"the schema of the input is JSON Schema 2020-12: write {DIALECT}, or leave this out"
         findings.error(("input", "$schema"), Code.INVALID_SCHEMA, said)
         fine = False
-    deepest: dict[Location, str] = {}
+    told: set[Location] = set()
     for error in compile_schema(_META).iter_errors(schema):
-        deepest.setdefault(tuple(error.instance_path), error.message)
-    for place, message in deepest.items():
-        findings.error(
-            ("input", *place), Code.INVALID_SCHEMA, f"this is no JSON Schema: {shorten(message, 200)}"
-        )
-        fine = False
+        for refusal in refusals(error, schema, None):
+            if refusal.place not in told:
+                told.add(refusal.place)
+                findings.error(("input", *refusal.place), Code.INVALID_SCHEMA, _explained(refusal, schema))
+                fine = False
     if fine:
         _compile(schema, findings)
+
+
+def _explained(refusal: Refusal, schema: dict[str, Json]) -> str:
+    if refusal.place[-1:] == ("type",):
+        value = find(schema, refusal.place)[0]
+        near = hint(value, _TYPES) if isinstance(value, str) else ""
+        return f"`type` must be one of {', '.join(_TYPES)}, or a list of these{near}"
+    return f"this is no JSON Schema: {refusal.message}"
 
 
 def _compile(schema: dict[str, Json], findings: Findings) -> None:

@@ -135,6 +135,10 @@ def _read_scope(raw: dict[str, Json], scope: DraftScope, findings: Findings) -> 
             _read_body(value.get("body"), node, scope, findings)
     for index, value in enumerate(edges if isinstance(edges, list) else ()):
         location = (*scope.location, "edges", index)
+        if not isinstance(value, dict):
+            said = f"an edge is written {{from: one, to: other}}, not as {described(value)}"
+            findings.error(location, Code.WRONG_TYPE, said)
+            continue
         edge = _read(EdgeFields, value, location, findings, {})
         if edge is not None:
             scope.edges.append(DraftEdge(edge.source, edge.target, edge.outcome, location))

@@ -46,6 +46,9 @@ class Findings:
         """Something is wrong here already: what is found at or below this place from now on says nothing new."""
         self._spoiled.add(location)
 
+    def is_spoiled(self, location: Location) -> bool:
+        return any(location[:depth] in self._spoiled for depth in range(len(location) + 1))
+
     def problems(self) -> tuple[Problem, ...]:
         """In the order of the text."""
         ordered = sorted(
@@ -63,7 +66,7 @@ class Findings:
         return (*ordered[:MAX_PROBLEMS], rest)
 
     def _add(self, location: Location, code: str, message: str, severity: Severity, *, at_key: bool) -> None:
-        if self._spoiled and any(location[:depth] in self._spoiled for depth in range(len(location) + 1)):
+        if self._spoiled and self.is_spoiled(location):
             return
         if len(self._found) >= _KEPT:
             self._count(severity)

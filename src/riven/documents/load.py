@@ -185,19 +185,19 @@ def _check_settings(node: DraftNode, findings: Findings) -> None:
     kind, name, fields = node.type.kind, node.type.type, node.fields
     if fields.retry is not None and kind is not NodeKind.ACTION:
         inner = "; retry the nodes in its body" if kind in CONTAINERS else ""
-        said = f"a {name} is not retried{inner}; take `retry` away"
+        said = f"{name} is not retried{inner}; take `retry` away"
         findings.error((*node.location, "retry"), Code.SETTING_NOT_ALLOWED, said)
     elif fields.retry is not None and node.type.pure:
-        said = f"a {name} is never retried, so `retry` has no effect; take it away"
+        said = f"{name} is never retried, so `retry` has no effect; take it away"
         findings.warning((*node.location, "retry"), Code.UNUSED_SETTING, said)
     if fields.timeout is not None and kind in (NodeKind.WAIT, NodeKind.SIGNAL):
         instead = (
             "set `timeout` in its `with`" if kind is NodeKind.SIGNAL else "it ends by its `for` or `until`"
         )
-        said = f"a {name} has no timeout for attempts; {instead}"
+        said = f"{name} has no timeout for attempts; {instead}"
         findings.error((*node.location, "timeout"), Code.SETTING_NOT_ALLOWED, said)
     if node.body is not None and kind not in (NodeKind.FOR_EACH, NodeKind.REPEAT):
-        said = f"a {name} has no body; for_each and repeat have one"
+        said = f"{name} has no body; for_each and repeat have one"
         findings.error((*node.location, "body"), Code.BODY_NOT_ALLOWED, said, at_key=True)
 
 

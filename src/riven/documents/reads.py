@@ -58,7 +58,7 @@ class _Question:
 
 
 def check_reads(draft: Draft, findings: Findings) -> None:
-    constants = set(draft.fields.vars or {})
+    constants = None if findings.is_spoiled(("vars",)) else set(draft.fields.vars or {})
     questions: list[_Question] = []
     for use in _uses(draft, findings):
         if use.references.roots:
@@ -155,7 +155,8 @@ def _templates(
 # ---- whether it is there ----------------------------------------------------------------------------------------------
 
 
-def _check_roots(use: _Use, constants: set[str], findings: Findings) -> None:
+def _check_roots(use: _Use, constants: set[str] | None, findings: Findings) -> None:
+    """`constants` None: they cannot be read."""
     references = use.references
     for root in sorted(references.roots & set(_ONLY_IN) - use.roots):
         findings.error(use.location, Code.ROOT_NOT_HERE, f"`{root}` exists only in {_ONLY_IN[root]}")
@@ -163,8 +164,8 @@ def _check_roots(use: _Use, constants: set[str], findings: Findings) -> None:
         name = min(references.secrets)
         said = f"`secrets.{shorten(name, 40)}` cannot be read here, only in the `with` of the action that needs it"
         findings.error(use.location, Code.SECRET_NOT_ALLOWED, said)
-    for name in sorted(references.vars - constants):
-        said = f"there is no constant {shorten(name, 40)!r} in `vars`{hint(name, constants)}"
+    for name in sorted(references.vars - (references.vars if constants is None else constants)):
+        said = f"there is no constant {shorten(name, 40)!r} in `vars`{hint(name, constants or ())}"
         findings.error(use.location, Code.UNKNOWN_CONSTANT, said)
 
 

@@ -100,7 +100,7 @@ def _scalar(event: ScalarEvent, builder: Builder) -> None:
     if builder.wants_key():
         if is_plain and text == "<<":
             message = "YAML 1.2 has no merge key `<<`; write the fields out"
-            _refuse_key(builder, offset, message, code="merge_key")
+            _refuse_key(builder, offset, message, code="merge_key", spoiled=bool(builder.here()))
         elif "\0" in text:
             _refuse_key(builder, offset, "take the NUL character out of this name", code="nul_character")
         elif not text:

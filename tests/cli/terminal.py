@@ -11,10 +11,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 RIVEN = (sys.executable, "-m", "riven.main.command")
+Call: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
+"""What the fixture `call` gives."""
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)")
 PATIENCE = 20.0
 

@@ -2,7 +2,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from tests.cli.terminal import riven
+from tests.cli.terminal import Call
 
 DOCUMENT = """\
 name: order
@@ -18,15 +18,15 @@ nodes:
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def work(tmp_path: Path) -> Path:
     (tmp_path / "order.yaml").write_text(DOCUMENT)
     (tmp_path / "bad.yaml").write_text("name: bad\nnodes:\n  a: {type: noop, needs: [b]}\n")
     return tmp_path
 
 
-def test_mermaid_is_the_default(work: Path) -> None:
-    done = riven("graph", "order.yaml", directory=work)
+def test_mermaid_is_the_default(call: Call) -> None:
+    done = call("graph", "order.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
         "flowchart TD\n"
@@ -43,28 +43,28 @@ def test_mermaid_is_the_default(work: Path) -> None:
     )
 
 
-def test_dot_and_svg(work: Path) -> None:
-    dot = riven("graph", "order.yaml", "--format", "dot", directory=work)
+def test_dot_and_svg(call: Call) -> None:
+    dot = call("graph", "order.yaml", "--format", "dot")
     assert dot.returncode == 0
     assert dot.stdout.startswith('digraph "order" {')
-    svg = riven("graph", "order.yaml", "--format", "svg", directory=work)
+    svg = call("graph", "order.yaml", "--format", "svg")
     assert svg.returncode == 0
     root = ET.fromstring(svg.stdout)
     assert "approved" in {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
 
 
-def test_a_document_from_standard_input() -> None:
-    assert riven("graph", "-", stdin=DOCUMENT).stdout.startswith("flowchart TD\n")
+def test_a_document_from_standard_input(call: Call) -> None:
+    assert call("graph", "-", stdin=DOCUMENT).stdout.startswith("flowchart TD\n")
 
 
-def test_an_invalid_document_is_not_drawn(work: Path) -> None:
-    done = riven("graph", "bad.yaml", directory=work)
+def test_an_invalid_document_is_not_drawn(call: Call) -> None:
+    done = call("graph", "bad.yaml")
     assert (done.returncode, done.stdout) == (2, "")
     assert "bad.yaml:3:" in done.stderr
 
 
-def test_an_unknown_format_is_one_line(work: Path) -> None:
-    done = riven("graph", "order.yaml", "--format", "png", directory=work)
+def test_an_unknown_format_is_one_line(call: Call) -> None:
+    done = call("graph", "order.yaml", "--format", "png")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "mermaid" in done.stderr

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 TREE = """\
 name: tree
 nodes:

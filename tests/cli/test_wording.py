@@ -2,7 +2,7 @@ import pytest
 
 from riven.cli.plain import PlainLines
 from riven.cli.progress import Progress
-from riven.cli.wording import duration_words
+from riven.cli.quantities import duration_words
 from riven.core.graph import Graph, Node, NodeKind
 from riven.core.ids import NodeKey, NodePath
 from riven.core.messages import NodeStatus, SkipReason

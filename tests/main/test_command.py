@@ -10,7 +10,7 @@ import pytest
 from tests.cli.terminal import RIVEN, riven
 
 from riven.cli.app import Entry, run_app
-from riven.main.command import COMMANDS
+from riven.main.command import COMMANDS, LOADERS
 
 
 def test_alone_it_prints_its_help() -> None:
@@ -69,18 +69,18 @@ def broken() -> None:
 
 def test_an_error_of_our_own_is_one_line_and_more_only_with_debug(capsys: pytest.CaptureFixture[str]) -> None:
     entries = {"broken": Entry("Breaks.", lambda: click.Command("broken", callback=broken))}
-    assert run_app(["broken"], entries) == 1
+    assert run_app(["broken"], entries, LOADERS) == 1
     told = capsys.readouterr().err
     assert (
         told
         == "riven: internal error: RuntimeError: a secret\\nplan (please report it, with what --debug adds)\n"
     )
-    assert run_app(["broken", "--debug"], entries) == 1
+    assert run_app(["broken", "--debug"], entries, LOADERS) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
 def test_listing_the_commands_loads_none_of_them() -> None:
-    program = "import sys\nfrom riven.main.command import COMMANDS\nfrom riven.cli.app import run_app\nrun_app([], COMMANDS)\nprint(*sys.modules, file=sys.stderr)"
+    program = "import sys\nfrom riven.main.command import COMMANDS, LOADERS\nfrom riven.cli.app import run_app\nrun_app([], COMMANDS, LOADERS)\nprint(*sys.modules, file=sys.stderr)"
     done = subprocess.run([RIVEN[0], "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert not {"riven.cli.run", "riven.cli.validate", "pydantic", "rich", "yaml"} & set(done.stderr.split())
 

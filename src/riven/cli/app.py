@@ -7,9 +7,10 @@ needs. Exit codes: 0 done, 1 the run failed or was canceled, 2 the document, its
 import difflib
 import importlib.metadata
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import click
 
@@ -26,6 +27,19 @@ class Entry:
 
     summary: str
     load: Callable[[], click.Command]
+
+
+class FunctionNames(Protocol):
+    """The functions that documents may call: of them `riven validate` needs the names alone."""
+
+    def names(self) -> tuple[str, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Loaders:
+    """What a command may turn out to need, and is imported then."""
+
+    functions: Callable[[Iterable[str]], FunctionNames]
 
 
 class LazyGroup(click.Group):
@@ -60,12 +74,19 @@ class LazyGroup(click.Group):
         )
 
 
-def run_app(arguments: Sequence[str], entries: Mapping[str, Entry]) -> int:
+def loaders() -> Loaders:
+    """Those of the command that is running."""
+    found = click.get_current_context().find_object(Loaders)
+    assert found is not None, "main/command.py gives them"  # noqa: S101 - it does
+    return found
+
+
+def run_app(arguments: Sequence[str], entries: Mapping[str, Entry], given: Loaders) -> int:
     """Run the command and give its exit code. No exception of any kind leaves it but a forced end."""
     prepare_streams()
     app = _app(entries)
     try:
-        code = app.main(list(arguments), prog_name="riven", standalone_mode=False)
+        code = app.main(list(arguments), prog_name="riven", standalone_mode=False, obj=given)
     except OutputClosedError:
         silence()
         return FAILED

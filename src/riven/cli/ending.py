@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import orjson
 
 from riven.cli.lettering import printable
-from riven.cli.wording import count_words, duration_words, error_words
+from riven.cli.quantities import count_words, duration_words
+from riven.cli.wording import error_words
 from riven.core.messages import ExecutionStatus, NodeStatus
 from riven.wire.document import Json
 

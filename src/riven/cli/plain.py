@@ -2,7 +2,8 @@
 
 from riven.cli.lettering import printable, text_cells
 from riven.cli.progress import TERMINAL, Row
-from riven.cli.wording import duration_words, error_words, row_words
+from riven.cli.quantities import duration_words
+from riven.cli.wording import error_words, row_words
 from riven.core.graph import Graph
 from riven.core.messages import NodeStatus
 

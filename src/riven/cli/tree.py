@@ -9,7 +9,8 @@ from rich.text import Text
 
 from riven.cli.lettering import clipped, printable, text_cells
 from riven.cli.progress import TERMINAL, Progress, Row, View
-from riven.cli.wording import duration_words, error_words, row_words
+from riven.cli.quantities import duration_words
+from riven.cli.wording import error_words, row_words
 from riven.core.messages import ExecutionStatus, NodeStatus
 
 _STYLES = {

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import click
 import orjson
 
-from riven.cli.app import DONE, INVALID, examples
+from riven.cli.app import DONE, INVALID, examples, loaders
 from riven.cli.arguments import CallError
 from riven.cli.files import CalledWorkflows, Source, read_source
-from riven.cli.functions import load_functions
 from riven.cli.output import say, say_bytes
 from riven.cli.problems import errors_of, problem_json, problem_lines
-from riven.cli.wording import count_words
+from riven.cli.quantities import count_words
 from riven.core.errors import Problem
 from riven.documents.load import load_document
 from riven.nodes.registry import Registry
@@ -57,7 +56,7 @@ def validate(
     A called workflow is looked for among --with and as <name>.yaml beside the caller. Warnings do not make a document
     invalid. Exit code 0: all are valid; 2: one is not.
     """
-    functions = load_functions(modules).names() if modules else None
+    functions = loaders().functions(modules).names() if modules else None
     registry = Registry.discover()
     checked = [_check(file, registry, functions, others) for file in files]
     if as_json:

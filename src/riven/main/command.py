@@ -2,10 +2,11 @@
 
 import gc
 import sys
+from collections.abc import Iterable
 
 import click
 
-from riven.cli.app import Entry, run_app
+from riven.cli.app import Entry, FunctionNames, Loaders, run_app
 
 
 def _run() -> click.Command:
@@ -26,12 +27,18 @@ def _graph() -> click.Command:
     return graph
 
 
+def _functions(modules: Iterable[str]) -> FunctionNames:
+    from riven.cli.functions import load_functions
+
+    return load_functions(modules)
+
+
 COMMANDS = {
     "run": Entry("Run a workflow here, in memory.", _run),
     "validate": Entry("Tell everything that is wrong with documents.", _validate),
     "graph": Entry("Draw a workflow.", _graph),
 }
-
+LOADERS = Loaders(_functions)
 
 _COLLECT_AFTER = 100_000
 """New objects between two searches for garbage in circles. A large document makes millions of objects and hardly a
@@ -41,7 +48,7 @@ circle: with Python's own 700 a third of its time would go into looking.
 
 def main() -> None:
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
-    sys.exit(run_app(sys.argv[1:], COMMANDS))
+    sys.exit(run_app(sys.argv[1:], COMMANDS, LOADERS))
 
 
 if __name__ == "__main__":

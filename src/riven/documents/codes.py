@@ -109,7 +109,7 @@ MEANINGS: Final[Mapping[str, tuple[str, str]]] = {
         "Write it as suggested, or load its module.",
     ),
     Code.TEMPLATE_NOT_ALLOWED: (
-        "A placeholder stands where the value must be known before anything runs.",
+        "A placeholder stands where the value must be known before anything runs, or in the name of a field (warning).",
         "Write the value out.",
     ),
     Code.SETTING_NOT_ALLOWED: (

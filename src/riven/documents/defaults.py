@@ -9,6 +9,7 @@ import copy
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from riven.documents.schema_references import References
 from riven.wire.document import Json
 
 _MOST: Final = 100_000
@@ -17,12 +18,13 @@ _MOST: Final = 100_000
 
 def fill_defaults(schema: Json, value: Json) -> Json:
     """A copy of the value with the defaults in it."""
+    references = References(schema)
     filled = copy.deepcopy(value)
     todo: list[tuple[Json, Json, frozenset[int]]] = [(schema, filled, frozenset())]
     seen: set[tuple[int, int]] = set()
     while todo and len(seen) < _MOST:
         part, here, given_by = todo.pop()
-        for each in _in_place(part, schema):
+        for each in _in_place(part, references):
             if (id(each), id(here)) in seen:
                 continue
             seen.add((id(each), id(here)))
@@ -36,7 +38,7 @@ def fill_defaults(schema: Json, value: Json) -> Json:
     return filled
 
 
-def _in_place(part: Json, whole: Json) -> Iterator[Mapping[str, Json]]:
+def _in_place(part: Json, references: References) -> Iterator[Mapping[str, Json]]:
     """The schema itself and those that hold for the same value."""
     todo, met = [part], set[int]()
     while todo:
@@ -48,23 +50,7 @@ def _in_place(part: Json, whole: Json) -> Iterator[Mapping[str, Json]]:
         several = each.get("allOf")
         todo += reversed(several) if isinstance(several, list) else []
         if "$ref" in each:
-            todo.append(resolve(each["$ref"], whole))
-
-
-def resolve(reference: Json, whole: Json) -> Json:
-    """What a JSON pointer such as `#/$defs/money` points at; None for anything else."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    found = whole
-    for step in reference[1:].split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and name in found:
-            found = found[name]
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return None
-    return found
+            todo.append(references.target(each["$ref"]))
 
 
 def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]) -> None:

@@ -13,10 +13,15 @@ from riven.documents.defaults import fill_defaults
 from riven.documents.places import Location, dotted, shorten
 from riven.documents.refusals import refusals
 from riven.documents.scalars import NumberRangeError, check_number
+from riven.documents.schema_cost import levels_of, looks
 from riven.documents.wording import described
 from riven.wire.document import Document, Json
 
 MAX_PROBLEMS: Final = 100
+USUAL_LOOKS: Final = 64
+"""How often a schema looks at one place of a value without that being odd."""
+_MOST_LOOKS: Final = 10_000_000
+_MOST_EXPLAINED: Final = 100_000
 _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(
     backtrack_limit=100_000, size_limit=1 << 20, dfa_size_limit=1 << 20
 )
@@ -40,14 +45,29 @@ def check_input(document: Document, value: Json) -> tuple[Json, tuple[Problem, .
         said = f"the schema of the input is no JSON Schema: {shorten(str(broken).partition(chr(10))[0], 200)}"
         return value, (_problem((), Code.INVALID_SCHEMA, said),)
     filled = fill_defaults(document.input, value)
+    return filled, _checked(validator, filled, document.input)
+
+
+def _checked(validator: jsonschema_rs.Draft202012Validator, value: Json, schema: Json) -> tuple[Problem, ...]:
+    levels, count = levels_of(value)
+    often = looks(schema, levels)
+    if often * count > _MOST_LOOKS and often > USUAL_LOOKS:
+        said = "the schema refers to itself so often that this input would take too long; nest the input less"
+        return (_problem((), Code.TOO_DEEP, said),)
+    if (
+        often * count > _MOST_EXPLAINED and often > USUAL_LOOKS
+    ):  # saying what is wrong takes longer than to see that it is
+        fits = validator.is_valid(value)
+        said = "the input does not fit its schema, which refers to itself so often that no more can be told"
+        return () if fits else (_problem((), Code.INVALID_VALUE, said),)
     found: dict[tuple[str, str], Problem] = {}
-    for error in validator.iter_errors(filled):
-        for refusal in refusals(error, filled, document.input):
+    for error in validator.iter_errors(value):
+        for refusal in refusals(error, value, schema):
             problem = _problem(refusal.place, refusal.code, refusal.message)
             found.setdefault((problem.path, problem.message), problem)
         if len(found) >= MAX_PROBLEMS:
             break
-    return filled, tuple(found.values())
+    return tuple(found.values())
 
 
 def compile_schema(schema: Json) -> jsonschema_rs.Draft202012Validator:

@@ -13,17 +13,17 @@ from riven.core.validation import MAX_NODES, GraphCode, validate
 from riven.documents.calls import Called, CallResolver, Calls
 from riven.documents.codes import Code
 from riven.documents.configs import check_config
-from riven.documents.constants import check_constants
 from riven.documents.draft import Draft, DraftNode, DraftScope, count_nodes, read_draft
 from riven.documents.findings import Findings
+from riven.documents.input_schema import check_input_schema
 from riven.documents.nearest import hint
 from riven.documents.normalise import GraphBuilder, document_of
 from riven.documents.parse import parse
-from riven.documents.places import Location, shorten
+from riven.documents.places import Location, shorten, texts
 from riven.documents.reads import check_reads
 from riven.expressions.templates import has_placeholder
 from riven.nodes.registry import Registry
-from riven.wire.document import Document
+from riven.wire.document import Document, Json
 
 __all__ = ["CallResolver", "LoadedDocument", "load_document"]
 
@@ -99,7 +99,11 @@ class _Loader:
         for scope in draft.scope.every():
             for node in scope.nodes.values():
                 self._check_node(node, findings)
-        check_constants(draft, findings)
+        if _TEMPLATE_IN_KEY.search(parsed.lines.text):
+            _check_keys(draft, findings)
+        _check_constants(draft, findings)
+        if draft.fields.input is not None:
+            check_input_schema(draft.fields.input, findings)
         check_reads(draft, findings)
         calls.check(draft, findings)
         document = document_of(draft, dict(calls.documents))
@@ -133,6 +137,32 @@ class _Loader:
             return
         said = f"there is no function {shorten(name, 40)!r}{hint(name, self.functions or ())}"
         findings.error((*node.location, "with", "function"), Code.UNKNOWN_FUNCTION, said)
+
+
+def _check_constants(draft: Draft, findings: Findings) -> None:
+    for place, text in texts(draft.fields.vars or {}):
+        if has_placeholder(text):
+            said = "`vars` are constants; build this value in a `set` node, where templates can stand"
+            findings.error(("vars", *place), Code.TEMPLATE_NOT_ALLOWED, said)
+
+
+_TEMPLATE_IN_KEY: Final = re.compile(r"\{\{[^{}\n]{0,4096}\}\}[^\n:,]{0,256}[\"']?\s*:")
+
+
+def _check_keys(draft: Draft, findings: Findings) -> None:
+    """Names of fields are not resolved, which somebody who writes a template there does not expect."""
+    for scope in draft.scope.every():
+        for node in scope.nodes.values():
+            todo: list[tuple[Location, Json]] = [((*node.location, "with"), node.config)]
+            while todo:
+                place, each = todo.pop()
+                if isinstance(each, dict):
+                    todo += [((*place, key), inner) for key, inner in each.items()]
+                elif isinstance(each, list):
+                    todo += [((*place, index), inner) for index, inner in enumerate(each)]
+                if place and isinstance(place[-1], str) and has_placeholder(place[-1]):
+                    said = "the name of a field is no template and stays as it is; templates stand in values"
+                    findings.warning(place, Code.TEMPLATE_NOT_ALLOWED, said)
 
 
 _OTHER_TYPES: Final = {

@@ -20,7 +20,7 @@ def typed(questions: Questions, text: str) -> list[Answer]:
 
 
 def shown(questions: Questions) -> str:
-    return "\n".join(line.plain for line in questions.lines())
+    return "\n".join("".join(text for text, _ in line) for line in questions.lines())
 
 
 @pytest.mark.parametrize(

@@ -376,6 +376,7 @@ def test_a_run_loads_no_database_no_server_and_no_temporal(work: Path) -> None:
         "starlette",
         "uvicorn",
         "temporalio",
+        "rich",
         "httpx",
         "httpcore",
     } & set(modules)

@@ -16,7 +16,7 @@ import click
 
 from riven.cli.arguments import CallError
 from riven.cli.lettering import printable
-from riven.cli.output import OutputClosedError, complain, prepare_streams, say, silence
+from riven.cli.output import LINES_ONLY, OutputClosedError, complain, prepare_streams, say, silence
 
 DONE, FAILED, INVALID = 0, 1, 2
 
@@ -40,6 +40,8 @@ class Loaders:
     """What a command may turn out to need, and is imported then."""
 
     functions: Callable[[Iterable[str]], FunctionNames]
+    live: Callable[[], Callable[..., object]]
+    """The screen of a terminal, `live.LiveScreen`: it draws with rich."""
 
 
 class LazyGroup(click.Group):
@@ -170,6 +172,7 @@ def _colour(context: click.Context, _: click.Parameter, value: object) -> None:
 def _terminal(context: click.Context, _: click.Parameter, kind: object) -> None:
     if kind == "dumb":
         context.color = False
+        context.meta[LINES_ONLY] = True
 
 
 def _with_debug(command: click.Command) -> click.Command:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Callable
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.text import Text
 from riven.cli.ending import Ending
 from riven.cli.keyboard import Keyboard
 from riven.cli.lettering import printable
-from riven.cli.output import OutputClosedError
+from riven.cli.output import OutputClosedError, speaks_unicode
 from riven.cli.progress import Progress, Row
 from riven.cli.questions import Answer, Question, Questions
 from riven.cli.tree import TreeView, end_line
@@ -25,19 +26,20 @@ _SHOW_CURSOR = "\x1b[?25h"
 class LiveScreen:
     def __init__(
         self,
-        console: Console,
         name: str,
         progress: Progress,
         clock: Clock,
         answer: Callable[[Answer], str | None],
         fail: Callable[[Exception], None],
+        *,
+        coloured: bool,
     ) -> None:
         """`answer` is told what was typed; what it gives is shown: why that cannot be.
 
         `fail` is told when the terminal has gone.
         """
-        self._console = console
-        self._unicode = console.encoding.lower().startswith("utf")
+        self._console = console = terminal(coloured=coloured)
+        self._unicode = speaks_unicode(sys.stdout)
         self._view = TreeView(name, progress, clock.now(), clock.now, unicode=self._unicode)
         self._live = Live(self._view, console=console, auto_refresh=False, vertical_overflow="crop")
         self._keyboard = Keyboard()
@@ -125,3 +127,8 @@ class LiveScreen:
         if self._keyboard.opened:
             asyncio.get_running_loop().remove_reader(self._keyboard.number)
             self._keyboard.close()
+
+
+def terminal(*, coloured: bool) -> Console:
+    """Standard output; rich itself looks at NO_COLOR."""
+    return Console(highlight=False, markup=False, emoji=False, no_color=None if coloured else True)

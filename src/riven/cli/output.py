@@ -8,6 +8,9 @@ from typing import IO, TextIO
 
 import click
 
+LINES_ONLY = "riven.lines_only"
+"""Set in Click's context for a terminal that can only go on to the next line."""
+
 
 class OutputClosedError(Exception):
     """Whoever read our output has gone, as in `riven ... | head`: there is nobody left to tell anything."""
@@ -24,11 +27,6 @@ def prepare_streams() -> None:
 def say(text: str) -> None:
     """One or more lines on standard output; styles only where they are shown."""
     _write(sys.stdout, text + "\n")
-
-
-def say_block(text: str) -> None:
-    """Text as it is, for other programs: never styled, its line breaks its own."""
-    _guarded(sys.stdout, text)
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -69,6 +67,18 @@ def shows_terminal(stream: TextIO) -> bool:
         return False
 
 
+def coloured() -> bool:
+    """Whether colours are wanted where they can be shown."""
+    context = click.get_current_context(silent=True)
+    return context is None or context.color is not False
+
+
+def draws_pictures() -> bool:
+    """Whether standard output is a terminal on which a picture can be drawn over."""
+    context = click.get_current_context(silent=True)
+    return shows_terminal(sys.stdout) and (context is None or LINES_ONLY not in context.meta)
+
+
 def silence() -> None:
     """After the reader has gone: what is still buffered goes nowhere, so that the interpreter ends without a word."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -81,9 +91,7 @@ def silence() -> None:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    context = click.get_current_context(silent=True)
-    wanted = shows_terminal(stream) and not (context is not None and context.color is False)
-    _guarded(stream, text if wanted else click.unstyle(text))
+    _guarded(stream, text if coloured() and shows_terminal(stream) else click.unstyle(text))
 
 
 def _guarded(stream: TextIO, text: str) -> None:

@@ -25,28 +25,27 @@ def problem_json(problem: Problem) -> dict[str, Json]:
 
 
 def problem_lines(name: str, text: str, problems: Sequence[Problem], width: int) -> Iterator[str]:
-    """Each problem with its place, its words and the lines of `text` around it, styled."""
+    """Each problem with its place, its words and the lines of `text` around it, styled; no place without a name."""
     lines = source_lines(text)
     for problem in problems:
         colour = _COLOURS[problem.severity]
-        place = ":".join(
-            str(part) for part in (printable(name), problem.line, problem.column) if part is not None
-        )
+        place = (part for part in (printable(name), problem.line, problem.column) if part is not None)
         path = f"{printable(problem.path)}: " if problem.path else ""
-        yield " ".join(
-            (
-                click.style(f"{place}:", bold=True),
-                click.style(f"{problem.severity.value}:", fg=colour, bold=True),
-                clipped(f"{path}{printable(problem.message)}", _LONGEST),
-                click.style(f"[{problem.code}]", dim=True),
-            )
-        )
-        if problem.line is not None:
-            *around, mark = excerpt(lines, problem.line, problem.column, width) or [""]
-            yield from (click.style(line, dim=True) for line in around[:-1])
-            yield from around[-1:]
-            if mark:
-                yield click.style(mark, fg=colour) if problem.column is not None else mark
+        words = [click.style(f"{':'.join(map(str, place))}:", bold=True)] if name else []
+        words += [
+            click.style(f"{problem.severity.value}:", fg=colour, bold=True),
+            clipped(f"{path}{printable(problem.message)}", _LONGEST),
+            click.style(f"[{problem.code}]", dim=True),
+        ]
+        yield " ".join(words)
+        if problem.line is None:
+            continue
+        shown = excerpt(lines, problem.line, problem.column, width)
+        mark = shown.pop() if shown and problem.column is not None else None
+        yield from (click.style(line, dim=True) for line in shown[:-1])
+        yield from shown[-1:]
+        if mark is not None:
+            yield click.style(mark, fg=colour)
 
 
 def errors_of(problems: Sequence[Problem]) -> int:

@@ -4,12 +4,9 @@ One question at a time, the others in line; a question whose node no longer wait
 """
 
 import codecs
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
-
-from rich.text import Text
 
 from riven.cli.arguments import CallError, parse_json
 from riven.cli.lettering import clipped, printable
@@ -55,6 +52,9 @@ class SignalSent:
 
 
 Answer: TypeAlias = Approval | SignalSent
+
+Line: TypeAlias = list[tuple[str, str]]
+"""Pieces of text, each with its style."""
 
 
 class _Step(Enum):
@@ -139,30 +139,24 @@ class Questions:
                 self.withdraw(question.path)
         return answers
 
-    def lines(self) -> Sequence[Text]:
+    def lines(self) -> list[Line]:
         """The current question, and what has been typed so far."""
         question = self.current
         if question is None or self._step is None:
-            return ()
-        shown = []
+            return []
+        shown: list[Line] = []
         match question:
             case ApprovalQuestion(path, title, description):
-                shown.append(Text(f"  {path}: {printable(title)}", style="bold magenta"))
+                shown.append([(f"  {path}: {printable(title)}", "bold magenta")])
                 if description:
-                    shown.append(
-                        Text(f"  {clipped(printable(' '.join(description.split())), 200)}", style="dim")
-                    )
+                    shown.append([(f"  {clipped(printable(' '.join(description.split())), 200)}", "dim")])
             case SignalQuestion(path, name):
-                shown.append(
-                    Text(f"  {path}: waits for the signal '{printable(name)}'", style="bold magenta")
-                )
+                shown.append([(f"  {path}: waits for the signal '{printable(name)}'", "bold magenta")])
         if self._complaint is not None:
-            shown.append(Text(f"  {self._complaint}", style="red"))
+            shown.append([(f"  {self._complaint}", "red")])
         more = f"  ({len(self._waiting) - 1} more in line)" if len(self._waiting) > 1 else ""
-        prompt = Text(f"  {self._step.value}{more}: ")
-        prompt.append(printable(self._editor.text), style="bold")
-        prompt.append(" ", style="reverse")
-        shown.append(prompt)
+        prompt = f"  {self._step.value}{more}: "
+        shown.append([(prompt, ""), (printable(self._editor.text), "bold"), (" ", "reverse")])
         return shown
 
     def _begin(self, *, anew: bool = False) -> None:

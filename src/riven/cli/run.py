@@ -5,24 +5,22 @@ import contextlib
 import shutil
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import click
-from rich.console import Console
 
-from riven.cli.app import DONE, FAILED, INVALID, examples
+from riven.cli.app import DONE, FAILED, INVALID, examples, loaders
 from riven.cli.arguments import CallError
 from riven.cli.clock import SystemClock
 from riven.cli.control import Control
 from riven.cli.ending import Ending, json_bytes
 from riven.cli.interrupts import Interrupts
-from riven.cli.live import LiveScreen
-from riven.cli.output import complain, say_bytes, shows_terminal
+from riven.cli.output import coloured, complain, draws_pictures, say_bytes
 from riven.cli.prepare import PreparedRun, RefusedRunError, RunCall, prepare_run
 from riven.cli.problems import problem_json, problem_lines
 from riven.cli.progress import Progress
 from riven.cli.runlog import ShownLog
-from riven.cli.screen import PlainScreen, QuietScreen, Screen
+from riven.cli.screen import OpenScreen, PlainScreen, QuietScreen, Screen
 from riven.core.errors import InvalidDocumentError, Problem
 from riven.core.messages import ExecutionStatus
 from riven.engines.embedded.memory import MemoryEngine
@@ -199,12 +197,10 @@ def _screen(
 ) -> Screen:
     if as_json:
         return QuietScreen()
-    if shows_terminal(sys.stdout):
-        context = click.get_current_context(silent=True)
-        colourless = True if context is not None and context.color is False else None
-        console = Console(highlight=False, no_color=colourless, emoji=False, markup=False)
-        if console.is_terminal and not console.is_dumb_terminal:
-            return LiveScreen(console, prepared.document.name, progress, clock, control.answer, control.fail)
+    if draws_pictures():
+        live = cast("OpenScreen", loaders().live())
+        name = prepared.document.name
+        return live(name, progress, clock, control.answer, control.fail, coloured=coloured())
     return PlainScreen(prepared.graph, clock, control.fail)
 
 
@@ -218,12 +214,13 @@ def _warn(prepared: PreparedRun) -> None:
 
 def _refuse(refused: RefusedRunError) -> int:
     source = refused.source
+    name, text = ("", "") if source is None else (source.name, source.text)
+    for line in problem_lines(name, text, refused.problems, _width()):
+        complain(line)
     if source is None:
-        for line in problem_lines("input", "", refused.problems, _width()):
-            complain(line)
-    else:
-        for line in problem_lines(source.name, source.text, refused.problems, _width()):
-            complain(line)
+        complain("riven: give the input by --input NAME=VALUE, --input @FILE or --input '{...}'")
+    elif any(problem.code == "unknown_function" for problem in refused.problems):
+        complain("riven: give your functions by --functions FILE_OR_MODULE")
     return INVALID
 
 

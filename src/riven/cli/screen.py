@@ -7,8 +7,8 @@ from typing import Protocol
 from riven.cli.ending import Ending
 from riven.cli.output import OutputClosedError, complain, say_lines
 from riven.cli.plain import PlainLines
-from riven.cli.progress import Row
-from riven.cli.questions import Question
+from riven.cli.progress import Progress, Row
+from riven.cli.questions import Answer, Question
 from riven.core.graph import Graph
 from riven.core.ids import NodePath
 from riven.core.messages import NodeStatus
@@ -35,6 +35,21 @@ class Screen(Protocol):
 
     def abandon(self) -> None:
         """The process ends now: leave the terminal as it was."""
+
+
+class OpenScreen(Protocol):
+    """What `live.LiveScreen` is for those who do not import it."""
+
+    def __call__(
+        self,
+        name: str,
+        progress: Progress,
+        clock: Clock,
+        answer: Callable[[Answer], str | None],
+        fail: Callable[[Exception], None],
+        *,
+        coloured: bool,
+    ) -> Screen: ...
 
 
 class QuietScreen:

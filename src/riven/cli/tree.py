@@ -10,6 +10,7 @@ from rich.text import Text
 from riven.cli.lettering import clipped, printable, text_cells
 from riven.cli.progress import TERMINAL, Progress, Row, View
 from riven.cli.quantities import duration_words
+from riven.cli.questions import Line
 from riven.cli.wording import error_words, row_words
 from riven.core.messages import ExecutionStatus, NodeStatus
 
@@ -73,7 +74,7 @@ class TreeView:
     """Milliseconds since the epoch, as everything that changes tell."""
     now: Callable[[], int]
     unicode: bool = True
-    question: Sequence[Text] = ()
+    question: Sequence[Line] = ()
     notice: str | None = None
     ended: ExecutionStatus | None = None
     frame: int = field(default=0)
@@ -99,7 +100,7 @@ class TreeView:
             yield self._bar(width)
         if self.notice:
             yield Text(f"  {printable(self.notice)}", style="yellow")
-        yield from self.question
+        yield from (Text.assemble(*line, no_wrap=True) for line in self.question)
 
     @property
     def _ellipsis(self) -> str:

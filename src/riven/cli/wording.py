@@ -27,6 +27,8 @@ def row_words(row: Row, now: int) -> list[str]:
         case NodeStatus.COMPLETED:
             if change.outcome is not None and (len(row.labels) > 1 or change.outcome != SUCCESS):
                 words.append(printable(change.outcome))
+            if change.attempt > 1:
+                words.append(f"attempt {change.attempt}")
         case NodeStatus.SKIPPED:
             words.append("" if change.skip_reason is None else change.skip_reason.value)
         case NodeStatus.WAITING if change.waiting is not None:

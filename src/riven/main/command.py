@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import click
 
@@ -33,12 +33,18 @@ def _functions(modules: Iterable[str]) -> FunctionNames:
     return load_functions(modules)
 
 
+def _live() -> Callable[..., object]:
+    from riven.cli.live import LiveScreen
+
+    return LiveScreen
+
+
 COMMANDS = {
     "run": Entry("Run a workflow here, in memory.", _run),
     "validate": Entry("Tell everything that is wrong with documents.", _validate),
     "graph": Entry("Draw a workflow.", _graph),
 }
-LOADERS = Loaders(_functions)
+LOADERS = Loaders(_functions, _live)
 
 _COLLECT_AFTER = 100_000
 """New objects between two searches for garbage in circles. A large document makes millions of objects and hardly a
@@ -48,7 +54,9 @@ circle: with Python's own 700 a third of its time would go into looking.
 
 def main() -> None:
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
-    sys.exit(run_app(sys.argv[1:], COMMANDS, LOADERS))
+    code = run_app(sys.argv[1:], COMMANDS, LOADERS)
+    gc.freeze()  # the process ends: what a large run leaves need not be looked through once more
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from typing import Final
 
 from riven.core.errors import Problem, Severity
 from riven.core.graph import CONTAINERS, Graph, NodeKind
-from riven.core.validation import MAX_NODES, GraphCode, validate
+from riven.core.validation import MAX_NODES, GraphCode
 from riven.documents.calls import Called, CallResolver, Calls
 from riven.documents.codes import Code
 from riven.documents.configs import check_config
-from riven.documents.draft import Draft, DraftNode, DraftScope, count_nodes, read_draft
+from riven.documents.draft import Draft, DraftNode, count_nodes, read_draft
 from riven.documents.findings import Findings
+from riven.documents.graph_problems import check_graph
 from riven.documents.input_schema import check_input_schema
 from riven.documents.nearest import hint
 from riven.documents.normalise import GraphBuilder, document_of
@@ -108,7 +109,7 @@ class _Loader:
         calls.check(draft, findings)
         document = document_of(draft, dict(calls.documents))
         graph = GraphBuilder(self.registry, document.calls).build(document)
-        _check_graph(graph, draft, findings)
+        check_graph(graph, draft, findings)
         problems = findings.problems()
         valid = not any(problem.severity is Severity.ERROR for problem in problems)
         return LoadedDocument(document if valid else None, graph if valid else None, problems)
@@ -229,68 +230,3 @@ def _check_settings(node: DraftNode, findings: Findings) -> None:
     if node.body is not None and kind not in (NodeKind.FOR_EACH, NodeKind.REPEAT):
         said = f"{name} has no body; for_each and repeat have one"
         findings.error((*node.location, "body"), Code.BODY_NOT_ALLOWED, said, at_key=True)
-
-
-# ---- the graph --------------------------------------------------------------------------------------------------------
-
-_STEP: Final = re.compile(r"nodes\.([^.\[\]]+)\.body\.")
-_EDGE: Final = re.compile(r"edges\[(\d+)\](?:\.(from|to|outcome))?")
-_NODE: Final = re.compile(r"nodes\.([^.\[\]]+)(.*)")
-_REST: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
-_ABOUT_ENDS: Final = frozenset({GraphCode.IMPOSSIBLE_JOIN, GraphCode.UNUSED_JOIN})
-
-
-def _check_graph(graph: Graph, draft: Draft, findings: Findings) -> None:
-    for problem in validate(graph):
-        code = GraphCode(problem.code)
-        if code in (GraphCode.UNRESOLVED_CALL, GraphCode.RESERVED_LABEL, GraphCode.DUPLICATE_LABEL):
-            continue  # told by what looks for calls and at cases
-        scope, rest = _scope_of(problem.path, draft.scope)
-        if scope is None:
-            continue  # in a called workflow, whose problems were told with it
-        if edge := _EDGE.fullmatch(rest):
-            _tell_of_edge(problem, scope, int(edge[1]), edge[2], findings)
-        elif node := _NODE.fullmatch(rest):
-            _tell_of_node(problem, scope, node[1], node[2], findings)
-        else:
-            findings.error((*scope.location, *rest.split(".")), code, problem.message)
-
-
-def _scope_of(path: str, scope: DraftScope) -> tuple[DraftScope | None, str]:
-    while (step := _STEP.match(path)) is not None:
-        body = scope.nodes[step[1]].body
-        if body is None:
-            return None, path
-        scope, path = body, path[step.end() :]
-    return scope, path
-
-
-def _tell_of_edge(
-    problem: Problem, scope: DraftScope, index: int, end: str | None, findings: Findings
-) -> None:
-    edge = scope.edges[index]
-    message = problem.message
-    if problem.code == GraphCode.UNKNOWN_NODE:
-        key = edge.source if end == "from" else edge.target
-        if key in scope.nodes:
-            return  # its key is no key, which was told
-        message = f"there is no node {shorten(key, 40)!r} here{hint(key, scope.nodes)}"
-    elif problem.code == GraphCode.UNKNOWN_OUTCOME and edge.outcome is not None:
-        source = scope.nodes[edge.source]
-        if source.type is not None:
-            message += hint(edge.outcome, source.type.outcomes)
-    findings.error(edge.location if end is None else edge.place(end), problem.code, message)
-
-
-def _tell_of_node(problem: Problem, scope: DraftScope, key: str, rest: str, findings: Findings) -> None:
-    node = scope.nodes[key]
-    if problem.code in _ABOUT_ENDS and any(
-        edge.target == key and (edge.source not in scope.nodes or scope.nodes[edge.source].type is None)
-        for edge in scope.edges
-    ):
-        return  # it depends on an edge or a node that is wrong itself
-    inside: Location = tuple(int(number) if number else name for name, number in _REST.findall(rest))
-    if problem.severity is Severity.WARNING:
-        findings.warning((*node.location, *inside), problem.code, problem.message)
-    else:
-        findings.error((*node.location, *inside), problem.code, problem.message)

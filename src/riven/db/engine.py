@@ -92,7 +92,7 @@ class Database:
         if self._pool is None:
             # min_size 0: creating the pool opens nothing, so it cannot fail while PostgreSQL is away
             self._pool = asyncpg.create_pool(
-                init=_prepare, max_inactive_connection_lifetime=60, **self._options
+                init=_prepare, reset=_leave_as_it_is, max_inactive_connection_lifetime=60, **self._options
             )
             await self._pool
         return self._pool
@@ -148,6 +148,10 @@ async def _prepare(connection: "asyncpg.Connection[Any]") -> None:
         await connection.set_type_codec(
             name, encoder=_encode, decoder=orjson.loads, schema="pg_catalog", format="text"
         )
+
+
+async def _leave_as_it_is(connection: "asyncpg.Connection[Any]") -> None:
+    """Nothing of ours outlives a transaction on a pooled connection, so none pays for a reset; asyncpg rolls back."""
 
 
 def _encode(value: object) -> str:

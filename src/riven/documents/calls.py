@@ -1,7 +1,7 @@
 """The workflows that a document calls: found, loaded and checked, each once, recursion refused."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from riven.core.errors import Problem, Severity
@@ -16,8 +16,9 @@ from riven.documents.schema import WORKFLOW_NAME
 from riven.expressions.templates import has_placeholder
 from riven.wire.document import Document, Json, call_key
 
-CallResolver: TypeAlias = Callable[[str, int | None], str | bytes | None]
-"""Name and version of a workflow to its text; None when there is none."""
+CallResolver: TypeAlias = Callable[[str, int | None], str | bytes | Document | None]
+"""Name and version of a workflow to its text, or to a version that was published and so is right, with the documents
+that it calls inside; None when there is none."""
 
 _SHOWN: Final = 20
 """Problems of one called workflow that are told where it is called."""
@@ -86,11 +87,27 @@ class Calls:
             said = f"there is no workflow {which}; give its file, or mend the name"
             findings.error(location, Code.UNKNOWN_WORKFLOW, said)
             return
+        if isinstance(text, Document):
+            self._take(text, call_key(name, version), (*chain, name), location, findings)
+            return
         inner = Calls(self.resolver, self.load, (*chain, name), self.documents, self._met)
         called = self.load(text, inner)
         _tell(called.problems, name, location, findings)
         if called.document is not None:
             self.documents[call_key(name, version)] = called.document
+
+    def _take(
+        self, published: Document, key: str, chain: tuple[str, ...], location: Location, findings: Findings
+    ) -> None:
+        """A version that was published. It calls what it called then, but nothing that calls it now."""
+        names = [inner.partition("@")[0] for inner in published.calls]
+        if (again := next((name for name in names if name in chain), None)) is not None:
+            way = " → ".join([*chain[chain.index(again) :], again])
+            said = f"workflows cannot call each other in a circle: {way}; `repeat` does something again"
+            findings.error(location, Code.CALL_RECURSION, said)
+            return
+        self.documents[key] = replace(published, calls={})
+        self.documents.update({inner: replace(called, calls={}) for inner, called in published.calls.items()})
 
 
 def _tell(problems: tuple[Problem, ...], name: str, location: Location, findings: Findings) -> None:

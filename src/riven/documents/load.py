@@ -36,6 +36,8 @@ class LoadedDocument:
     document: Document | None
     graph: Graph | None
     problems: tuple[Problem, ...]
+    value: Json = None
+    """What the text says, as JSON; there whenever it could be read, right or wrong."""
 
     @property
     def valid(self) -> bool:
@@ -95,7 +97,7 @@ class _Loader:
         if count_nodes(raw) > MAX_NODES:
             said = f"a document has at most {MAX_NODES:,} nodes, bodies included; split it by `call`"
             findings.error(("nodes",), GraphCode.TOO_MANY_NODES, said)
-            return LoadedDocument(None, None, findings.problems())
+            return LoadedDocument(None, None, findings.problems(), raw)
         draft = read_draft(raw, findings)
         for scope in draft.scope.every():
             for node in scope.nodes.values():
@@ -112,7 +114,7 @@ class _Loader:
         check_graph(graph, draft, findings)
         problems = findings.problems()
         valid = not any(problem.severity is Severity.ERROR for problem in problems)
-        return LoadedDocument(document if valid else None, graph if valid else None, problems)
+        return LoadedDocument(document if valid else None, graph if valid else None, problems, raw)
 
     # ---- nodes --------------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,8 @@ workflow_definitions = Table(
     Column("name", Text, nullable=False),
     Column("status", Text, nullable=False, server_default=text("'DRAFT'")),
     Column("source", Text, nullable=False),
+    # What the source says, as JSON; null where it cannot be read.
+    Column("document", JSON),
     Column("problems", JSON, nullable=False, server_default=text("'[]'")),
     Column("etag", Text, nullable=False),
     Column("latest_version", Integer),

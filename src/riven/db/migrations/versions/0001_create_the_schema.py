@@ -306,6 +306,7 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), server_default=sa.text("'DRAFT'"), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("document", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column(
             "problems", postgresql.JSON(astext_type=sa.Text()), server_default=sa.text("'[]'"), nullable=False
         ),

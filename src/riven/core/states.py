@@ -207,7 +207,9 @@ def apply(state: ExecutionState, event: StateEvent) -> ExecutionState:
         active = state.active_count
     else:
         raise IllegalTransitionError(f"{kind.__name__} of {path!r}, which is {before or 'not active'}")
-    log.add(path, standing)
+    log.paths.append(path)
+    log.standings.append(standing)
+    log.standing[path] = standing
     return ExecutionState(phase, active, state.length + 1, log)
 
 

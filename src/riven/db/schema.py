@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 from alembic import command
+from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, make_url, text
+from alembic.util import CommandError
+from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -17,8 +20,11 @@ _MIGRATION_LOCK = 7_483_102_551
 """Key of the advisory lock: of several processes that migrate at once, one does and the others find it done."""
 
 
-def _engine(url: str) -> AsyncEngine:
-    return create_async_engine(make_url(url).set(drivername="postgresql+asyncpg"), poolclass=NullPool)
+def schema_engine(url: str) -> AsyncEngine:
+    """What Alembic works on; the driver itself reads the address, which may have all that libpq knows in it."""
+    return create_async_engine(
+        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url), poolclass=NullPool
+    )
 
 
 def _config() -> Config:
@@ -36,7 +42,7 @@ def latest_revision() -> str:
 
 async def migrate(url: str) -> str:
     """Apply what is missing; answers the revision that the schema has now."""
-    engine = _engine(url)
+    engine = schema_engine(url)
     try:
         async with engine.connect() as connection:
             await connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
@@ -62,12 +68,21 @@ def _upgrade(connection: Connection) -> None:
 def differences(connection: Connection, metadata: Any) -> list[Any]:  # noqa: ANN401  # as Alembic has them
     """What the tables of the code and those of the database disagree on; for the test that they don't."""
     from_database = MigrationContext.configure(connection)
-    return list(command.autogenerate.compare_metadata(from_database, metadata))  # type: ignore[attr-defined]
+    return list(compare_metadata(from_database, metadata))
 
 
 async def is_current(database: Database) -> bool:
+    """The schema is that of this code, or a later one, on which this code lives too."""
     async with database.read() as connection:
-        known = await connection.fetch_value("SELECT to_regclass('alembic_version') IS NOT NULL")
-        return bool(known) and (
-            await connection.fetch_value("SELECT version_num FROM alembic_version") == latest_revision()
-        )
+        if not await connection.fetch_value("SELECT to_regclass('alembic_version') IS NOT NULL"):
+            return False
+        revision = await connection.fetch_value("SELECT version_num FROM alembic_version")
+    return revision is not None and (revision == latest_revision() or not _is_known(revision))
+
+
+def _is_known(revision: str) -> bool:
+    try:
+        ScriptDirectory.from_config(_config()).get_revision(revision)
+    except CommandError:
+        return False
+    return True

@@ -67,6 +67,10 @@ workflow_executions = Table(
     Column("waiting_kind", Text),
     Column("waiting_since", TIME),
     Column("waiting_until", TIME),
+    # Of the latest admission that took the slot: when, and under which limit. By these it can be checked afterwards that
+    # nobody was ever admitted above the limit in force.
+    Column("admitted_at", TIME),
+    Column("admitted_limit", Integer),
     Column("recoveries", Integer, nullable=False, server_default=text("0")),
     Column("suspect", Boolean, nullable=False, server_default=text("false")),
     one_of("status", (*UNFINISHED, *FINISHED)),
@@ -75,7 +79,8 @@ workflow_executions = Table(
     CheckConstraint("priority BETWEEN -100 AND 100", name="priority"),
     Index("workflow_executions_list_idx", "workspace_id", text("id DESC")),
     Index("workflow_executions_running_idx", "workspace_id", postgresql_where=text("status = 'RUNNING'")),
-    Index("workflow_executions_pending_idx", "workspace_id", postgresql_where=text("status = 'PENDING'")),
+    Index("workflow_executions_pending_idx", "workspace_id", "id", postgresql_where=text("status = 'PENDING'")),
+    Index("workflow_executions_parked_idx", "id", postgresql_where=text("status IN ('WAITING', 'PAUSED')")),
     Index("workflow_executions_owner_idx", "owner_id", postgresql_where=text("owner_id IS NOT NULL")),
     Index("workflow_executions_correlation_idx", "workspace_id", "correlation_id",
           postgresql_where=text("correlation_id IS NOT NULL")),

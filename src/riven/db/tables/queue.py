@@ -73,6 +73,8 @@ processes = Table(
     Column("engine", Text, nullable=False, server_default=text("'embedded'")),
     # Null: well; otherwise what it said when it was last asked.
     Column("engine_error", Text),
+    # What it has counted and measured, for whoever asks the API for metrics.
+    Column("metrics", JSON),
     now_column("started_at"),
     now_column("seen_at"),
     Column("dead", Boolean, nullable=False, server_default=text("false")),

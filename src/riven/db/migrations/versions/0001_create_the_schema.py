@@ -136,6 +136,7 @@ def upgrade() -> None:
         sa.Column("room", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("engine", sa.Text(), server_default=sa.text("'embedded'"), nullable=False),
         sa.Column("engine_error", sa.Text(), nullable=True),
+        sa.Column("metrics", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("seen_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("dead", sa.Boolean(), server_default=sa.text("false"), nullable=False),
@@ -375,6 +376,8 @@ def upgrade() -> None:
         sa.Column("waiting_kind", sa.Text(), nullable=True),
         sa.Column("waiting_since", sa.DateTime(timezone=True), nullable=True),
         sa.Column("waiting_until", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("admitted_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("admitted_limit", sa.Integer(), nullable=True),
         sa.Column("recoveries", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("suspect", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.CheckConstraint(
@@ -440,9 +443,16 @@ def upgrade() -> None:
         postgresql_where=sa.text("owner_id IS NOT NULL"),
     )
     op.create_index(
+        "workflow_executions_parked_idx",
+        "workflow_executions",
+        ["id"],
+        unique=False,
+        postgresql_where=sa.text("status IN ('WAITING', 'PAUSED')"),
+    )
+    op.create_index(
         "workflow_executions_pending_idx",
         "workflow_executions",
-        ["workspace_id"],
+        ["workspace_id", "id"],
         unique=False,
         postgresql_where=sa.text("status = 'PENDING'"),
     )

@@ -1,0 +1,1 @@
+"""Translates HTTP to our types: authorise, call one function, return. No SQL, no rules."""

@@ -1,0 +1,35 @@
+"""GET of the audit trail."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from riven.api.activity.schemas import ActivityBody
+from riven.api.binding import Operation
+from riven.api.deps import State, Viewer
+from riven.api.pagination import Listed, Page, page_of
+from riven.tenancy.activity import RecordedActivity, list_activity
+
+router = APIRouter(
+    prefix="/api/v1/workspaces/{workspaceId}/activity", route_class=Operation, tags=["activity"]
+)
+
+
+@router.get("", summary="What was done in a workspace, and by whom", response_model=Listed[ActivityBody])
+async def list_all(state: State, scope: Viewer, page: Annotated[Page, page_of("activity")]) -> Response:
+    """Every change and every start, the newest first."""
+    async with state.database.read() as connection:
+        found = await list_activity(connection, scope, before=page.before, limit=page.wanted)
+    return page.answer(found, lambda each: each.id, _shown)
+
+
+def _shown(entry: RecordedActivity) -> object:
+    return ActivityBody(
+        id=entry.id,
+        at=entry.at,
+        actor=entry.actor,
+        action=entry.action,
+        subject=entry.subject,
+        details=entry.details,
+    ).shown()

@@ -1,0 +1,87 @@
+"""What endpoints ask for: the state, the caller, and the proof that the caller may touch a workspace."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Path, Query
+
+from riven.api.requests import ApiRequest
+from riven.api.state import AppState
+from riven.tenancy.errors import ForeignWorkspaceError, WorkspaceNotFoundError, field_error
+from riven.tenancy.policies import Scope, require_platform, scope_for
+from riven.tenancy.principals import Principal, Role
+
+
+def _state(request: ApiRequest) -> AppState:
+    return request.services
+
+
+def _caller(request: ApiRequest) -> Principal:
+    return request.principal
+
+
+def _platform(request: ApiRequest) -> Principal:
+    require_platform(request.principal)
+    return request.principal
+
+
+State = Annotated[AppState, Depends(_state)]
+Caller = Annotated[Principal, Depends(_caller)]
+Platform = Annotated[Principal, Depends(_platform)]
+"""The caller, who has a platform key."""
+WorkspaceId = Annotated[UUID, Path(alias="workspaceId", description="The workspace.")]
+
+
+async def authorise(state: AppState, principal: Principal, workspace_id: UUID, role: Role) -> Scope:
+    """The scope, or 403; or 404 if there is no such workspace, which is looked up only where it is not known."""
+    try:
+        scope = scope_for(principal, workspace_id, role)
+    except ForeignWorkspaceError:
+        if not await state.directory.has(workspace_id):
+            raise _unknown(workspace_id) from None
+        raise
+    if principal.is_platform and not await state.directory.has(workspace_id):
+        raise _unknown(workspace_id)
+    return scope
+
+
+def _unknown(workspace_id: UUID) -> WorkspaceNotFoundError:
+    return WorkspaceNotFoundError(f"there is no workspace {workspace_id}; GET /api/v1/workspaces lists yours")
+
+
+def _in_path(role: Role) -> Callable[..., Awaitable[Scope]]:
+    async def authorised(request: ApiRequest, workspace_id: WorkspaceId) -> Scope:
+        return await authorise(request.services, request.principal, workspace_id, role)
+
+    return authorised
+
+
+def _in_query(role: Role) -> Callable[..., Awaitable[Scope]]:
+    async def authorised(
+        request: ApiRequest,
+        workspace_id: Annotated[
+            UUID | None,
+            Query(alias="workspaceId", description="The workspace; keys of a workspace need not name it."),
+        ] = None,
+    ) -> Scope:
+        named = workspace_id or _only_workspace(request.principal)
+        return await authorise(request.services, request.principal, named, role)
+
+    return authorised
+
+
+def _only_workspace(principal: Principal) -> UUID:
+    workspaces = principal.workspaces
+    if len(workspaces) != 1:
+        raise field_error("workspaceId", "missing_field", "name the workspace with ?workspaceId=")
+    return workspaces[0]
+
+
+# The workspace of the address (`/workspaces/{workspaceId}/...`), where the caller has at least this role.
+Viewer = Annotated[Scope, Depends(_in_path(Role.VIEWER))]
+Operator = Annotated[Scope, Depends(_in_path(Role.OPERATOR))]
+Editor = Annotated[Scope, Depends(_in_path(Role.EDITOR))]
+Admin = Annotated[Scope, Depends(_in_path(Role.ADMIN))]
+# The workspace that `?workspaceId=` names, or the only one that the caller has.
+ListViewer = Annotated[Scope, Depends(_in_query(Role.VIEWER))]

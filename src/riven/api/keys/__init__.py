@@ -1,0 +1,1 @@
+"""API keys of workspaces and of the platform."""

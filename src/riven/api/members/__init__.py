@@ -1,0 +1,1 @@
+"""Users of the identity provider in a workspace."""

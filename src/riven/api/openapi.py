@@ -1,0 +1,129 @@
+"""The OpenAPI 3.1 description: FastAPI's reading of the signatures, and what is true of every endpoint besides."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, Final
+
+from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
+
+from riven.api.binding import Operation
+from riven.api.problem_kinds import PROBLEM_KINDS
+from riven.api.problems import MEDIA_TYPE
+
+_DESCRIPTION: Final = """\
+Durable workflows for many tenants: documents become versions, versions are started, and every run says where it is.
+
+Every request under `/api/v1` carries `Authorization: Bearer` with an API key or a token of the identity provider.
+Errors are [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problems; `/problems` lists their kinds. Times are
+RFC 3339 in UTC, ids are UUIDs. Lists are pages of `{items, nextCursor}`, the newest first.
+"""
+_TITLES: Final = {
+    400: "The request cannot be read.",
+    401: "There is no credential, or it is not known.",
+    403: "The role is too low, or this belongs to another workspace.",
+    404: "There is no such thing.",
+    409: "That cannot be done in the state that it is in now.",
+    412: "It was changed meanwhile.",
+    413: "The body is too large.",
+    415: "The body is no JSON.",
+    422: "Fields are missing, unknown or wrong.",
+    429: "Too many requests, or a limit of the workspace is used up.",
+    500: "riven made a mistake.",
+    503: "The database, or something else that is needed, is away.",
+}
+PROBLEM_SCHEMA: Final[dict[str, Any]] = {
+    "title": "Problem",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "instance", "errors"],
+    "properties": {
+        "type": {
+            "type": "string",
+            "description": "The address of the problem's description, stable.",
+            "examples": ["/problems/invalid_request"],
+        },
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What is wrong here, and what to do."},
+        "instance": {"type": "string", "description": "The path that was asked for."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["path", "code", "message"],
+                "properties": {
+                    "path": {"type": "string", "examples": ["executions[57].input.amount"]},
+                    "code": {"type": "string", "examples": ["unknown_field"]},
+                    "message": {"type": "string"},
+                    "line": {"type": "integer"},
+                    "column": {"type": ["integer", "null"]},
+                    "severity": {"type": "string", "enum": ["error", "warning"]},
+                },
+            },
+        },
+    },
+}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For `responses` of an endpoint: the problems that are its own, such as 409."""
+    return {status: problem(status) for status in statuses}
+
+
+def problem(status: int) -> dict[str, Any]:
+    kinds = sorted(kind.code for kind in PROBLEM_KINDS.values() if kind.status == status)
+    described = f"{_TITLES[status]} Kinds: {', '.join(f'`{kind}`' for kind in kinds)}."
+    answer: dict[str, Any] = {
+        "description": described,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    if status in (429, 503):
+        seconds = {"type": "integer", "minimum": 1}
+        answer["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": seconds}}
+    return answer
+
+
+def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    found = get_openapi(
+        title="riven",
+        version=version("riven"),
+        description=_DESCRIPTION,
+        openapi_version="3.1.0",
+        routes=routes,
+    )
+    found["jsonSchemaDialect"] = "https://json-schema.org/draft/2020-12/schema"
+    schemas = found.setdefault("components", {}).setdefault("schemas", {})
+    schemas["Problem"] = PROBLEM_SCHEMA
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    found["components"]["securitySchemes"] = {
+        "key": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API key (`rvn_...`) or a JWT of the issuer.",
+        }
+    }
+    for route in routes:
+        if isinstance(route, Operation) and route.include_in_schema:
+            for method in route.methods or ():
+                _complete(route, found["paths"][route.path_format][method.lower()])
+    return found
+
+
+def _complete(route: Operation, operation: dict[str, Any]) -> None:
+    """The problems that any endpoint of its kind may answer with."""
+    statuses = [500, 503]
+    if not route.public:
+        operation["security"] = [{"key": []}]
+        statuses += [401, 403, 429]
+    if any(each["in"] == "path" for each in operation.get("parameters", ())):
+        statuses.append(404)
+    if any(each["name"] == "cursor" for each in operation.get("parameters", ())):
+        statuses.append(400)
+    if "requestBody" in operation:
+        statuses += [400, 413, 415]
+    responses = operation["responses"]
+    responses["422"] = problem(422)
+    for status in statuses:
+        responses.setdefault(str(status), problem(status))
+    operation["responses"] = dict(sorted(responses.items()))

@@ -1,0 +1,97 @@
+"""Lists by keyset: newest first, `{items, nextCursor}`. A cursor is the id after which the next page begins."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Generic, TypeVar
+from uuid import UUID
+
+import orjson
+from fastapi import Depends, Query
+
+from riven.api.fields import ResponseBody
+from riven.api.problems import ProblemError
+from riven.api.responses import JsonResponse
+from riven.wire.document import Json
+
+T = TypeVar("T")
+
+_LONGEST: Final = 1_000
+Cursor = Annotated[
+    str | None, Query(alias="cursor", description="`nextCursor` of the page before; none for the first page.")
+]
+Limit = Annotated[int, Query(alias="limit", ge=1, le=200, description="At most so many items.")]
+
+
+def encode_cursor(kind: str, *values: Json) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([kind, *values])).rstrip(b"=").decode()
+
+
+def decode_cursor(kind: str, cursor: str) -> list[Json]:
+    """What was encoded for a list of this kind; raises a 400."""
+    try:
+        if len(cursor) > _LONGEST:
+            raise _bad()
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        values = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, binascii.Error) as error:
+        raise _bad() from error
+    if not isinstance(values, list) or not values or values[0] != kind:
+        raise _bad()
+    return values[1:]
+
+
+def decode_id(kind: str, cursor: str | None) -> UUID | None:
+    """The id in a cursor of this kind; None without one."""
+    if cursor is None:
+        return None
+    match decode_cursor(kind, cursor):
+        case [str() as text]:
+            try:
+                return UUID(text)
+            except ValueError as error:
+                raise _bad() from error
+        case _:
+            raise _bad()
+
+
+def _bad() -> ProblemError:
+    return ProblemError(
+        "bad_cursor", "the cursor is none of this list's; send `nextCursor` as it came, or none"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is asked for. Read `wanted` items: one more than are shown tells whether there is another page."""
+
+    kind: str
+    limit: int
+    before: UUID | None
+
+    @property
+    def wanted(self) -> int:
+        return self.limit + 1
+
+    def answer(
+        self, found: Sequence[T], id_of: Callable[[T], UUID], show: Callable[[T], Json]
+    ) -> JsonResponse:
+        items = found[: self.limit]
+        more = len(found) > self.limit
+        cursor = encode_cursor(self.kind, str(id_of(items[-1]))) if more else None
+        return JsonResponse({"items": [show(each) for each in items], "nextCursor": cursor})
+
+
+def page_of(kind: str) -> Any:  # noqa: ANN401  # a marker for signatures: `page: Annotated[Page, page_of("keys")]`
+    def page(cursor: Cursor = None, limit: Limit = 50) -> Page:
+        return Page(kind, limit, decode_id(kind, cursor))
+
+    return Depends(page)
+
+
+class Listed(ResponseBody, Generic[T]):
+    """A page of a list."""
+
+    items: list[T]
+    next_cursor: str | None

@@ -1,0 +1,1 @@
+"""Tenants: their tier, limits and weight."""

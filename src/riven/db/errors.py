@@ -40,7 +40,6 @@ class StatementError(DatabaseError):
 _AWAY = (
     OSError,  # TimeoutError among them
     asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.IdleInTransactionSessionTimeoutError,
@@ -54,6 +53,10 @@ def translated() -> Iterator[None]:
         yield
     except asyncpg.IntegrityConstraintViolationError as error:
         raise ConstraintError(str(error), error.constraint_name or "") from error
+    except asyncpg.InterfaceError as error:
+        if isinstance(error, ValueError):  # asyncpg refuses a value that cannot be one of its column's
+            raise StatementError(str(error)) from error
+        raise DatabaseUnavailableError(str(error) or type(error).__name__) from error
     except _CONFLICTS as error:
         raise ConflictError(str(error)) from error
     except _AWAY as error:

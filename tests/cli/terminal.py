@@ -106,6 +106,16 @@ class Terminal:
         """Whether the terminal echoes again, as it did before."""
         return termios.tcgetattr(self.slave)[3] == self.before[3]
 
+    def restore(self) -> None:
+        """As a shell does when a job stops."""
+        termios.tcsetattr(self.slave, termios.TCSANOW, self.before)
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline, f"it does not come: {self.text[-2000:]!r}"
+            self._read(0.05)
+
     def _read(self, seconds: float) -> None:
         while select.select([self.master], [], [], seconds)[0]:
             try:

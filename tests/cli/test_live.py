@@ -1,5 +1,6 @@
 """`riven run` at a terminal."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,33 @@ def test_a_small_terminal_without_unicode_gets_marks_it_can_show(work: Path) -> 
         assert terminal.end() == 1
         assert "+ fast" in terminal.text
         assert all(char.isascii() for char in terminal.text)
+
+
+def test_after_a_stop_the_question_goes_on(work: Path) -> None:
+    with Terminal("run", "asker.yaml", directory=work) as terminal:
+        terminal.wait_for("approved or rejected:")
+        terminal.process.send_signal(signal.SIGSTOP)
+        terminal.restore()
+        terminal.process.send_signal(signal.SIGCONT)
+        terminal.wait_until(lambda: not terminal.restored())
+        terminal.type("rejected\n\n")
+        assert terminal.end() == 0
+        assert terminal.restored()
+
+
+def test_a_second_interrupt_leaves_the_terminal_as_it_was(work: Path) -> None:
+    (work / "deaf.py").write_text(
+        "import time\nfrom riven.authoring import function\n\n\n"
+        "@function\nasync def deaf() -> None:\n    print('deaf now')\n    time.sleep(60)\n"
+    )
+    (work / "deaf.yaml").write_text(
+        "name: deaf\nnodes:\n  ask: {type: approval}\n  nap: {type: wait, with: {for: 200ms}}\n"
+        "  a: {type: python, needs: [nap], with: {function: deaf}}\n"
+    )
+    with Terminal("run", "deaf.yaml", "--functions", "deaf.py", directory=work) as terminal:
+        terminal.wait_for("approved or rejected:", "deaf now")
+        terminal.interrupt()
+        terminal.wait_until(lambda: terminal.interrupt() or terminal.process.poll() is not None)
+        assert terminal.end() == 1
+        assert terminal.restored()
+        assert terminal.raw.decode().rstrip().endswith("\x1b[?25h")

@@ -44,8 +44,10 @@ class Interrupts:
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         if self.seen:
-            self._abandon()
-            os._exit(self._code)
+            try:
+                self._abandon()
+            finally:
+                os._exit(self._code)
         self.seen = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._ask)

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -20,7 +22,7 @@ from riven.core.ids import NodePath
 from riven.nodes.contract import Clock
 
 _INTERVAL = 0.1
-_SHOW_CURSOR = "\x1b[?25h"
+_SHOW_CURSOR = b"\x1b[?25h\r\n"
 
 
 class LiveScreen:
@@ -50,7 +52,9 @@ class LiveScreen:
 
     def start(self) -> None:
         self._live.start()
-        self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGCONT, self._continued)
+        self._refreshing = loop.create_task(self._refresh())
 
     def changed(self, row: Row) -> None:
         """It will be seen with the next picture."""
@@ -89,6 +93,7 @@ class LiveScreen:
         if self._refreshing is not None:
             self._refreshing.cancel()
             self._refreshing = None
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGCONT)
         self._close_keyboard()
         self._view.question = ()
         if self._live.is_started:
@@ -96,10 +101,9 @@ class LiveScreen:
             self._live.stop()
 
     def abandon(self) -> None:
-        with contextlib.suppress(OSError):  # a terminal that is gone needs nothing
+        with contextlib.suppress(OSError, ValueError):  # a terminal that is gone needs nothing
             self._keyboard.close()
-            self._console.file.write(f"{_SHOW_CURSOR}\n")
-            self._console.file.flush()
+            os.write(1, _SHOW_CURSOR)  # this may interrupt a write of the stream's own
 
     async def _refresh(self) -> None:
         try:
@@ -108,6 +112,11 @@ class LiveScreen:
                 await asyncio.sleep(_INTERVAL)
         except OSError:
             self._fail(OutputClosedError())
+
+    def _continued(self) -> None:
+        """After Ctrl-Z and `fg`: the shell has set the terminal as it likes it."""
+        if self._keyboard.opened and self._keyboard.usable():
+            self._keyboard.open()
 
     def _typed(self) -> None:
         data = self._keyboard.read()

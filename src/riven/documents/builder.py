@@ -60,7 +60,6 @@ class Builder:
     flaws: list[Flaw] = field(default_factory=list)
     root: Json = None
     _start: int = 0
-    _has_root: bool = False
     _stack: list[_Open] = field(default_factory=list)
     _offsets: dict[int, tuple[Json, Offsets]] = field(default_factory=dict)
     _anchors: dict[str, tuple[Json, int] | None] = field(default_factory=dict)
@@ -69,10 +68,6 @@ class Builder:
 
     def tree(self) -> Tree:
         return Tree(self.root, self._start, self.lines, self._offsets)
-
-    @property
-    def empty(self) -> bool:
-        return not self._has_root
 
     def wants_key(self) -> bool:
         """Whether what comes next is a key of a mapping."""
@@ -149,7 +144,7 @@ class Builder:
 
     def _place(self, value: Json, offset: int) -> None:
         if not self._stack:
-            self.root, self._start, self._has_root = value, offset, True
+            self.root, self._start = value, offset
             return
         top = self._stack[-1]
         if type(top.container) is list:

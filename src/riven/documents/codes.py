@@ -40,6 +40,7 @@ class Code(StrEnum):
     WRONG_TYPE = "wrong_type"
     INVALID_VALUE = "invalid_value"
     INVALID_NAME = "invalid_name"
+    OTHER_NAME = "other_name"
     # nodes
     UNKNOWN_TYPE = "unknown_type"
     UNKNOWN_FUNCTION = "unknown_function"
@@ -99,6 +100,10 @@ MEANINGS: Final[Mapping[str, tuple[str, str]]] = {
     Code.INVALID_NAME: (
         "The key of a node, or the name of the workflow, is not written as one.",
         "Keys: letters, digits and `_`, no digit first, no word that CEL reserves. Names: small letters, digits, `-`.",
+    ),
+    Code.OTHER_NAME: (
+        "The document calls itself otherwise than the address under which it is kept (warning).",
+        "Write the name of the address.",
     ),
     Code.UNKNOWN_TYPE: (
         "No installed package has this type of node, or its package is broken.",

@@ -224,9 +224,10 @@ class GraphBuilder:
 def labels_of(node_type: NodeType[Any], config: Mapping[str, Json]) -> tuple[str, ...]:
     """The outcome labels; where they cannot be told from a wrong configuration, those of the type."""
     try:
-        return tuple(node_type.labels(config))
+        found = tuple(node_type.labels(config))
     except Exception:  # noqa: BLE001 - a foreign type, asked about a configuration that was not checked
         return node_type.outcomes
+    return tuple(label for label in found if isinstance(label, str))
 
 
 def _retry(retry: RetryDocument) -> RetryOverride:

@@ -18,6 +18,7 @@ from riven.documents.yaml_text import read_yaml
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _JSON: Final = re.compile(r'[ \t\n\r]*[{\[][ \t\n\r]*["{\[\]}]')
 _TAG_DIRECTIVE: Final = re.compile(r"^%TAG", re.MULTILINE)
+_EMPTY: Final = "the document is empty; begin with `name:` and `nodes:`"
 _SHOWN_STEPS: Final = 8
 
 
@@ -45,6 +46,8 @@ def parse(text: str | bytes) -> Parsed:
             size = 0  # told below, as what it is
         if size > MAX_SIZE:
             return _refused("too_large", "a document may have at most 4 MiB; split it by `call`")
+    if decoded.isspace():
+        return _refused("empty_document", _EMPTY)
     lines = Lines(decoded)
     if (found := _FORBIDDEN.search(decoded)) is not None:
         return Parsed(None, lines, (_forbidden(found),))
@@ -64,8 +67,8 @@ def _read(read: Callable[[str, Builder], None], lines: Lines) -> Parsed:
         where = () if error.code == "yaml_syntax" else builder.here()[:_SHOWN_STEPS]
         fatal = Flaw(error.code, error.message, where, error.offset)
         return Parsed(None, lines, (*builder.flaws, fatal))
-    if builder.empty:
-        return _refused("empty_document", "the document is empty; begin with `name:` and `nodes:`")
+    if builder.root is None:
+        return _refused("empty_document", _EMPTY)
     tree = builder.tree()
     if not isinstance(tree.value, dict):
         message = "a document is a mapping; begin with `name:` and `nodes:`"

@@ -166,10 +166,9 @@ def _unreadable(error: MarkedYAMLError, text: str) -> UnreadableError:
         hint = _TROUBLE.get(char)
     else:
         hint = next((words for start, words in _HINTS if start in problem), None)
-    if hint is None or any(char in text for char in _BREAKS):
-        for char in _BREAKS:
-            if char in text[max(0, offset - 2) : offset + 2]:
-                hint = f"the invisible character U+{ord(char):04X} stands here; delete it"
+    for char in _BREAKS:  # libyaml takes them for the end of a line
+        if (found := text.rfind(char, max(0, offset - 200), offset + 1)) >= 0:
+            offset, hint = found, f"the invisible character U+{ord(char):04X} stands here; delete it"
     return UnreadableError(
         "yaml_syntax", f"this is no YAML: {reason}" + (f"; {hint}" if hint else ""), offset
     )

@@ -163,4 +163,6 @@ def test_a_second_interrupt_leaves_the_terminal_as_it_was(work: Path) -> None:
         terminal.wait_until(lambda: terminal.interrupt() or terminal.process.poll() is not None)
         assert terminal.end() == 1
         assert terminal.restored()
-        assert terminal.raw.rfind(b"\x1b[?25h") > terminal.raw.rfind(b"\x1b[?25l")  # the cursor is shown again
+        assert terminal.raw.rfind(b"\x1b[?25h") > terminal.raw.rfind(
+            b"\x1b[?25l"
+        )  # the cursor is shown again

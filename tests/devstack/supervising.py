@@ -1,16 +1,20 @@
 """What tests do with `supervisor.py`: start it, confined or not, read what it says, kill it."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fixtures_postgres import FORGETFUL
 
 from riven.devstack.leftovers import servers_in
+from riven.devstack.postgres import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,11 +24,30 @@ on_linux = pytest.mark.skipif(
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """For what only files tell."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+
+
+def server_on(directory: Path, **options: Any) -> EmbeddedPostgres:  # noqa: ANN401  handed on
+    """One that does not wait for the disk: these tests kill processes, and the system lives."""
+    return EmbeddedPostgres(
+        directory, **{**options, "settings": {**FORGETFUL, **options.get("settings", {})}}
+    )
+
+
 class Supervisor:
     def __init__(
-        self, directory: Path, *options: str, confined: str | None = None, disk: Path | None = None
+        self,
+        directory: Path,
+        *options: str,
+        durable: bool = False,
+        confined: str | None = None,
+        disk: Path | None = None,
     ) -> None:
-        command = [sys.executable, "-m", "tests.devstack.supervisor", str(directory), *options]
+        settings = json.dumps({} if durable else FORGETFUL)
+        command = [sys.executable, "-m", "tests.devstack.supervisor", str(directory), settings, *options]
         if confined:
             command = [sys.executable, "-m", "tests.devstack.confine", confined, str(disk or "-"), *command]
         self.directory = directory

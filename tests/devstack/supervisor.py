@@ -1,13 +1,15 @@
-"""A process that owns a server, to be killed: `python -m tests.devstack.supervisor DIRECTORY [thread]`
+"""A process that owns a server, to be killed: `python -m tests.devstack.supervisor DIRECTORY SETTINGS [thread]`
 
 Says on its output, a JSON object a line, what it does; restarts a server that died; ends when its input does.
 """
 
 import asyncio
+import functools
 import json
 import os
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from riven.devstack.errors import DevstackError
@@ -19,8 +21,8 @@ def say(**what: object) -> None:
     sys.stdout.flush()
 
 
-async def supervise(directory: Path) -> None:
-    server = EmbeddedPostgres(directory, progress=lambda text: say(progress=text))
+async def supervise(directory: Path, settings: Mapping[str, str]) -> None:
+    server = EmbeddedPostgres(directory, settings=settings, progress=lambda text: say(progress=text))
     try:
         await server.start()
     except DevstackError as error:
@@ -42,9 +44,10 @@ async def supervise(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["thread"]:
-        thread = threading.Thread(target=lambda: asyncio.run(supervise(Path(sys.argv[1]))))
+    work = functools.partial(asyncio.run, supervise(Path(sys.argv[1]), json.loads(sys.argv[2])))
+    if sys.argv[3:] == ["thread"]:
+        thread = threading.Thread(target=work)
         thread.start()
         thread.join()
     else:
-        asyncio.run(supervise(Path(sys.argv[1])))
+        work()

@@ -53,6 +53,7 @@ SETTINGS: Mapping[str, str] = {
     "log_line_prefix": "%m [%p] %q%u@%d ",
     "log_checkpoints": "off",
     "log_startup_progress_interval": "1s",
+    "log_error_verbosity": "terse",
     "log_parameter_max_length": "0",
     "log_parameter_max_length_on_error": "0",
 }
@@ -102,7 +103,9 @@ def check_version(data: Path, made_by: int, ours: int) -> None:
         )
 
 
-async def create_cluster(data: Path, binaries: Binaries, run_as: RunAs, password: str) -> None:
+async def create_cluster(
+    data: Path, binaries: Binaries, run_as: RunAs, password: str, settings: Mapping[str, str]
+) -> None:
     """Make `data`, with the owner and its database in it. All happens beside it; the last step is a rename."""
     for left in data.parent.glob(f"{data.name}.new-*"):  # from a start that was cut off
         shutil.rmtree(left, ignore_errors=True)
@@ -112,6 +115,7 @@ async def create_cluster(data: Path, binaries: Binaries, run_as: RunAs, password
             [
                 *(binaries.initdb, "-D", fresh, "--username=postgres", "--auth=trust", "--encoding=UTF8"),
                 *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+                *(["--no-sync"] if settings.get("fsync") == "off" else []),
             ],
             run_as,
             "creating the database",

@@ -9,11 +9,15 @@ import errno
 import fcntl
 import os
 import secrets
+import time
 from pathlib import Path
 
 from riven.devstack.errors import DataDirectoryError, DirectoryBusyError
 
 LOCK = "lock"
+
+_GRACE = 1.0
+"""Seconds for which a lock is waited for whose holder is not alive."""
 
 
 class DataDirectory:
@@ -31,13 +35,11 @@ class DataDirectory:
             return
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise DataDirectoryError.of(self.path, error) from error
+        lock = self.open_lock(LOCK)
         try:
-            if not take(lock):
-                raise self._busy()
-            self._hand_over(self.path / LOCK)
+            self._take(lock)
             os.truncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         except OSError as error:
@@ -71,32 +73,44 @@ class DataDirectory:
         path = self.path / name
         fresh = self.path / f".{name}.{secrets.token_hex(4)}"
         try:
-            os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            self._hand_over(fresh)
             write_durably(fresh, text)
+            self.hand_over(fresh)
             fresh.replace(path)
             sync_directory(self.path)
         except OSError as error:
             fresh.unlink(missing_ok=True)
             raise DataDirectoryError.of(path, error) from error
 
-    def _busy(self) -> DirectoryBusyError:
-        try:
-            text = (self.path / LOCK).read_text(encoding="ascii").strip()
-        except (OSError, ValueError):
-            text = ""
-        pid = int(text) if text.isdecimal() else None
-        owner = f"process {pid}" if pid else "another process"
-        return DirectoryBusyError(
-            f"{self.path} is in use by {owner}: stop that one first, or choose another directory with --data-dir",
-            pid,
-        )
+    def _take(self, lock: int) -> None:
+        end = time.monotonic() + _GRACE
+        while not take(lock):
+            text = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            pid = int(text) if text.isdecimal() else None
+            # Not yet written, or dead already: what it forked a moment ago may hold a copy of the lock until its exec.
+            if (pid is not None and _lives(pid)) or time.monotonic() > end:
+                owner = f"process {pid}" if pid else "another process"
+                raise DirectoryBusyError(
+                    f"{self.path} is in use by {owner}: stop that one first, "
+                    "or choose another directory with --data-dir",
+                    pid,
+                )
+            time.sleep(0.01)
 
-    def _hand_over(self, path: Path) -> None:
+    def open_lock(self, name: str) -> int:
+        """A file to be taken by `take`: it closes with the process and is not inherited, unless it is passed on."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            lock = os.open(self.path / name, flags, 0o600)
+            self.hand_over(self.path / name)
+        except OSError as error:
+            raise DataDirectoryError.of(self.path / name, error) from error
+        return lock
+
+    def hand_over(self, path: Path) -> None:
         """What root writes into somebody's directory belongs to that somebody."""
         if os.geteuid() == 0:
             owner = self.path.stat()
-            os.chown(path, owner.st_uid, owner.st_gid)
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def take(descriptor: int) -> bool:
@@ -110,9 +124,23 @@ def take(descriptor: int) -> bool:
     return True
 
 
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
 def write_durably(path: Path, text: str) -> None:
-    """Into the file as it is: it keeps its owner and rights."""
-    with path.open("w", encoding="utf-8") as file:
+    """A new file is private, one that is there keeps its owner and rights.
+
+    No link is followed: the directory may belong to another user, and we may be root.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

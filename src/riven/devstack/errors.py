@@ -21,6 +21,7 @@ _ADVICE = {
     errno.ENOSPC: "the disk is full; free some space or choose another directory with --data-dir",
     errno.EDQUOT: "the disk quota is used up; free some space or choose another directory with --data-dir",
     errno.ENOTDIR: "a part of the path is a file; choose another directory with --data-dir",
+    errno.ELOOP: "it is a link, which is not followed there; remove it",
     errno.EEXIST: "a file of that name is in the way; choose another directory with --data-dir",
     errno.ENOLCK: "its file system cannot lock files; choose a directory on a local disk with --data-dir",
     errno.EOPNOTSUPP: "its file system cannot lock files; choose a directory on a local disk with --data-dir",

@@ -80,8 +80,8 @@ def become(run_as: RunAs) -> None:
         kept = keepable_capability(libc) if libc else 0
         try:
             os.setgroups([])
-            os.setresgid(run_as["gid"], run_as["gid"], run_as["gid"])
-            os.setresuid(run_as["uid"], run_as["uid"], run_as["uid"])
+            os.setgid(run_as["gid"])
+            os.setuid(run_as["uid"])
         except OSError as error:
             raise StepFailedError("user", error.errno or 0) from error
         if libc:

@@ -23,24 +23,33 @@ LOOK_AGAIN = 0.02
 _STEPS = (
     (signal.SIGINT, signal.SIGTERM, 10.0),
     (signal.SIGQUIT, signal.SIGQUIT, 3.0),
-    (signal.SIGKILL,) * 2 + (5.0,),
+    (signal.SIGKILL, signal.SIGKILL, 5.0),
 )
 """What the first process of a server gets, what the others get when it is gone already, and for how many seconds."""
+
+_ORPHANS_PATIENCE = 1.0
+"""Seconds that the others get at most: without the first they have nothing to put in order."""
 
 
 async def stop_leftovers(data: Path, gone: Callable[[], bool]) -> None:
     """Returns when nothing runs on `data` and `gone()` is true; raises DirectoryBusyError when that cannot be had."""
     for to_first, to_others, patience in _STEPS:
-        end = time.monotonic() + patience
+        begin = time.monotonic()
+        end = begin + patience
         signalled: set[int] = set()
         while time.monotonic() < end:
             pids = servers_in(data)
             if not pids and gone():
                 return
             first = first_pid(data)
-            for pid in [first] if first in pids else pids:
+            if first is not None and first in pids:
+                pids, number = [first], to_first
+            else:
+                number = to_others
+                end = min(end, begin + _ORPHANS_PATIENCE) if pids else end
+            for pid in pids:
                 if pid not in signalled:
-                    _send(pid, to_first if pid == first else to_others, data)
+                    _send(pid, number, data)
                     signalled.add(pid)
             await asyncio.sleep(LOOK_AGAIN)
     left = servers_in(data)

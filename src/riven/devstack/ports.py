@@ -34,7 +34,7 @@ def is_free(port: int) -> bool:
         )  # as servers do: old connections do not count
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError:
+        except (OSError, OverflowError):
             return False
         return True
 

@@ -46,6 +46,7 @@ from riven.devstack.run_as import choose_way, give_away, ways_to_run
 from riven.devstack.serverlog import ServerLog, progress_in, reason_in
 
 STATE_FILE = "server.json"
+SERVER_LOCK = "server.lock"
 LOOK_AGAIN = 0.02
 LOG_CHECK_INTERVAL = 30.0
 _STOPPING = ((signal.SIGQUIT, 2.0), (signal.SIGKILL, 2.0))
@@ -81,7 +82,7 @@ class EmbeddedPostgres:
         settings: Mapping[str, str] | None = None,
         progress: Callable[[str], None] = _silent,
         patience: float = 60.0,
-        ways: Callable[[int | None], tuple[RunAs, ...]] = ways_to_run,
+        ways: Callable[[int], tuple[RunAs, ...]] = ways_to_run,
     ) -> None:
         self._directory = DataDirectory(directory)
         self._data = self._directory.path / "data"
@@ -96,6 +97,7 @@ class EmbeddedPostgres:
         self._state: ServerState | None = None
         self._program: Program | None = None
         self._ready = False
+        self._known_port: int | None = None
 
     @property
     def started(self) -> bool:
@@ -154,11 +156,10 @@ class EmbeddedPostgres:
         self._ready = False
         binaries = find_binaries()
         made_by = major_version_of(self._data)
-        owner = self._owner_of_data() if made_by is not None else None
-        run_as, version = await choose_way(self._ways(owner), binaries, self._directory.path)
+        run_as, version = await choose_way(self._ways(self._owner()), binaries, self._directory.path)
         if made_by is not None:
             check_version(self._data, made_by, version)
-        server_lock = self._open_server_lock()
+        server_lock = self._directory.open_lock(SERVER_LOCK)
         try:
             await self._end_leftovers(server_lock)
             self._prepare_files(run_as)
@@ -167,7 +168,7 @@ class EmbeddedPostgres:
             self._keep(ServerState(self._pick_port(state), password))
             if made_by is None:
                 self._progress("creating the database")
-                await create_cluster(self._data, binaries, run_as, password)
+                await create_cluster(self._data, binaries, run_as, password, self._settings)
             elif state is None:
                 await reset_password(self._data, binaries, run_as, password)
             self._program = self._launch(binaries, run_as, server_lock)
@@ -176,23 +177,19 @@ class EmbeddedPostgres:
         await self._until_ready(self._program)
         await self._ask(self._kept_state())
         self._ready = True
+        self._known_port = self.port
         self._watch_log()
 
-    def _owner_of_data(self) -> int:
-        owner = self._data.stat().st_uid
-        if os.geteuid() not in {0, owner}:
+    def _owner(self) -> int:
+        """Whose the files are: whoever runs the server has to be that user."""
+        there = self._data.exists()
+        owner = (self._data if there else self._directory.path).stat().st_uid
+        if there and os.geteuid() not in {0, owner}:
             raise DataDirectoryError(
                 f"{self._data} belongs to user {owner}, and riven runs as {os.geteuid()}: "
                 "start it as that user, or choose another directory with --data-dir"
             )
         return owner
-
-    def _open_server_lock(self) -> int:
-        path = self._directory.path / "server.lock"
-        try:
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise DataDirectoryError.of(path, error) from error
 
     async def _end_leftovers(self, server_lock: int) -> None:
         mine = take(server_lock)
@@ -225,9 +222,9 @@ class EmbeddedPostgres:
         if self._wanted_port:
             check_port(self._wanted_port)
             return self._wanted_port
-        if self._state:  # started again: others know the port
-            check_port(self._state.port)
-            return self._state.port
+        if self._known_port:  # started again: others have the address
+            check_port(self._known_port)
+            return self._known_port
         return kept.port if kept and is_free(kept.port) else choose_port()
 
     def _launch(self, binaries: Binaries, run_as: RunAs, server_lock: int) -> Program:
@@ -238,6 +235,7 @@ class EmbeddedPostgres:
         }
         try:
             with self._log.open() as output:
+                self._directory.hand_over(self.log)
                 return start_program(
                     [
                         *(binaries.postgres, "-D", self._data),
@@ -302,7 +300,7 @@ class EmbeddedPostgres:
                 "remove that file and start again, and a new password is set",
                 self.log,
             ) from error
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
             raise ServerFailedError(
                 f"PostgreSQL answers no query: {error} (log: {self.log})", self.log
             ) from error
@@ -316,6 +314,7 @@ class EmbeddedPostgres:
     def _abandon(self) -> None:
         if self._program:
             self._program.send(signal.SIGQUIT)
+            self._program.send(signal.SIGCONT)  # one that was stopped hears nothing else
         self._program = None
         self._directory.release()
 

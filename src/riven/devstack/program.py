@@ -32,6 +32,7 @@ class Program:
         self.pid = process.pid
         self._process = process
         self._ended: Future[int] = Future()
+        self._ended.set_running_or_notify_cancel()  # whoever gives up waiting must not cancel it for the others
         threading.Thread(target=self._reap, name=f"wait for {process.pid}", daemon=True).start()
 
     @property
@@ -40,7 +41,7 @@ class Program:
 
     async def wait(self) -> int:
         """The exit status, negative for a signal."""
-        return await asyncio.shield(asyncio.wrap_future(self._ended))
+        return await asyncio.wrap_future(self._ended)
 
     async def ends_within(self, seconds: float) -> bool:
         with contextlib.suppress(TimeoutError):
@@ -53,9 +54,8 @@ class Program:
 
     def kill_session(self) -> None:
         """The program with all that it started and that is still in its session."""
-        if self.running:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def _reap(self) -> None:
         self._ended.set_result(self._process.wait())
@@ -122,7 +122,9 @@ async def run_program(
     try:
         return await program.wait()
     finally:
-        program.kill_session()
+        if program.running:
+            program.kill_session()
+            await program.wait()
 
 
 def how_it_ended(status: int) -> str:

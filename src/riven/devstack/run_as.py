@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from riven.devstack.program import ITSELF
 _UNPRIVILEGED = ("postgres", "nobody")
 
 
-def ways_to_run(owner: int | None) -> tuple[RunAs, ...]:
-    """What may be tried, best first. `owner` is whose the server's files are, None if there are none yet."""
+def ways_to_run(owner: int) -> tuple[RunAs, ...]:
+    """What may be tried, best first. `owner` is whose the server's files are."""
     if os.geteuid() != 0:
         return (ITSELF,)
     if owner:
@@ -24,8 +25,9 @@ def ways_to_run(owner: int | None) -> tuple[RunAs, ...]:
     users += [entry for entry in pwd.getpwall() if entry.pw_uid != 0]  # initdb wants one that has a name
     if not users:
         return ()
-    namespace = RunAs(way="namespace", uid=users[0].pw_uid, gid=users[0].pw_gid, enters=False)
-    return (namespace, *_as_user(users[0].pw_uid, users[0].pw_gid))
+    uid, gid = users[0].pw_uid, users[0].pw_gid
+    namespace = RunAs(way="namespace", uid=uid, gid=gid, enters=False)
+    return (*((namespace,) if sys.platform == "linux" else ()), *_as_user(uid, gid))
 
 
 async def choose_way(ways: Sequence[RunAs], binaries: Binaries, directory: Path) -> tuple[RunAs, int]:
@@ -47,16 +49,17 @@ async def choose_way(ways: Sequence[RunAs], binaries: Binaries, directory: Path)
 
 
 def give_away(directory: Path, run_as: RunAs) -> None:
-    """Make the directory with all in it the property of the user that the server runs as, if it is not yet."""
-    if run_as["way"] != "user":
+    """Make the directory with all in it the property of the user that the server runs as.
+
+    Done once: a directory that is that user's already may hold links to files of others, and is not searched.
+    """
+    if run_as["way"] != "user" or directory.stat().st_uid == run_as["uid"]:
         return
-    for path in (directory, *directory.rglob("*")):
-        if path.lstat().st_uid != run_as["uid"]:
-            os.chown(path, run_as["uid"], run_as["gid"], follow_symlinks=False)
+    for path in (*directory.rglob("*"), directory):  # itself last: what was cut off begins anew
+        os.chown(path, run_as["uid"], run_as["gid"], follow_symlinks=False)
 
 
-def _as_user(uid: int, gid: int) -> tuple[RunAs, RunAs]:
-    return (
-        RunAs(way="user", uid=uid, gid=gid, enters=False),
-        RunAs(way="user", uid=uid, gid=gid, enters=True),
-    )
+def _as_user(uid: int, gid: int) -> tuple[RunAs, ...]:
+    plain = RunAs(way="user", uid=uid, gid=gid, enters=False)
+    enters = RunAs(way="user", uid=uid, gid=gid, enters=True)
+    return (plain, enters) if sys.platform == "linux" else (plain,)

@@ -64,9 +64,8 @@ class ServerLog:
     def open(self) -> IO[bytes]:
         """For a server to write to; what is written from now on is new."""
         self.keep_bounded()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        file = os.fdopen(descriptor, "ab", buffering=0)
-        self._read_to = os.fstat(descriptor).st_size
+        file = _private(self.path, os.O_APPEND)
+        self._read_to = os.fstat(file.fileno()).st_size
         return file
 
     def keep_bounded(self) -> None:
@@ -74,8 +73,7 @@ class ServerLog:
         try:
             if self.path.stat().st_size <= self._limit:
                 return
-            with self.path.open("rb") as full, self.older.open("wb") as kept:
-                os.fchmod(kept.fileno(), 0o600)
+            with self.path.open("rb") as full, _private(self.older, os.O_TRUNC) as kept:
                 full.seek(-self._limit, os.SEEK_END)
                 shutil.copyfileobj(full, kept)
         except FileNotFoundError:
@@ -97,6 +95,11 @@ class ServerLog:
         if whole:
             self._read_to += len(whole) + 1
         return whole.decode(errors="replace").splitlines() if whole else []
+
+
+def _private(path: Path, mode: int) -> IO[bytes]:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    return os.fdopen(os.open(path, flags | mode, 0o600), "wb", buffering=0)
 
 
 def progress_in(lines: list[str]) -> str | None:

@@ -44,6 +44,8 @@ class Begin:
     frozen: Json
     """Retry defaults, start and rules version; None if an earlier admission has stored them."""
     timeout_ms: int | None
+    progressed: Callable[[], None] | None = None
+    """Of a run that its last owner died of, perhaps: called when an outcome of a node is recorded after all."""
 
 
 class ExecutionJournal:
@@ -69,6 +71,7 @@ class ExecutionJournal:
         self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
         self._execution_id = execution_id
         self._begin: Begin | None = begin
+        self._progressed = begin.progressed
         self._type_of = type_of
         self._attempts = attempts or {}
         self._lost = lost
@@ -122,11 +125,14 @@ class ExecutionJournal:
         for settled in entry.settled:
             if not settled.path.endswith("]"):
                 self._settled(rows, settled)
+        progress = self._progress(entry)
         move = None
         if entry.end is not None:
-            move = {**self._begun(), **_end(rows, entry.end)}
-        elif self._begin is not None and (rows.nodes or rows.scopes or rows.timers or rows.read):
-            move = {**self._begun(), "phase": "EXECUTING_NODES"}
+            move = {**self._begun(), **progress, **_end(rows, entry.end)}
+        elif progress or (
+            self._begin is not None and (rows.nodes or rows.scopes or rows.timers or rows.read)
+        ):
+            move = {**self._begun(), **progress, "phase": "EXECUTING_NODES"}
         return RunWrite(
             **self._key,
             move=move,
@@ -136,6 +142,16 @@ class ExecutionJournal:
             read=rows.read,
             blobs=rows.blobs,
         )
+
+    def _progress(self, entry: Entry) -> dict[str, Any]:
+        """The outcome of a node, or the end, shows that the run does not kill whoever drives it."""
+        if self._progressed is None:
+            return {}
+        if entry.end is None and all(ended.step is Step.EXPAND for ended in entry.ended):
+            return {}
+        progressed, self._progressed = self._progressed, None
+        progressed()
+        return {"progress": True}
 
     def _begun(self) -> dict[str, Any]:
         begin, self._begin = self._begin, None

@@ -2,7 +2,8 @@
 
 A run hands in its write and waits. While a flush is under way writes gather; when it returns they go out together. So
 one run alone waits for one commit, and a thousand runs share it. A flush that fails is repeated write by write, so that
-only the one at fault fails; a database that is away is waited for, because nothing was answered yet.
+only the one at fault fails. A database that is away is waited for: nothing was answered yet, and what has happened in
+the world is not forgotten. The end of a run that the database refuses is tried three times; then its run is handed back.
 """
 
 import asyncio
@@ -15,9 +16,9 @@ from uuid import UUID
 import orjson
 
 from riven.db.engine import Database
-from riven.db.errors import ConflictError, DatabaseUnavailableError, StatementError
+from riven.db.errors import ConflictError, ConstraintError, DatabaseUnavailableError, StatementError
 from riven.db.statements import load
-from riven.effects.recorder import LostRunError
+from riven.effects.recorder import LostRunError, UnrecordedEndError
 from riven.telemetry.crashpoints import crash_point
 from riven.wire.document import Json
 
@@ -27,12 +28,16 @@ _MOST_ROWS = 2_000
 _AWAY_DELAY = 0.2
 _LONGEST_AWAY_DELAY = 2.0
 _TRIES = 3
+_END_DELAY = 1.0
+"""Seconds before the end of a run is tried again, doubling."""
+_ENDS = frozenset({"COMPLETED", "FAILED", "CANCELED"})
 
 _log = logging.getLogger("riven.completion")
 _FLUSH = load("riven.completion", "flush")
 _WRITTEN_BEFORE = """
 SELECT id, workspace_id, status, run, token, true AS had_item FROM workflow_executions WHERE id = ANY ($1::uuid[])
 """
+_KNOWN = "SELECT id FROM workflow_executions WHERE id = ANY ($1::uuid[])"
 _BLOB = "INSERT INTO blobs (id, execution_id, data) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bytea[]) ON CONFLICT DO NOTHING"
 
 
@@ -56,6 +61,20 @@ class RunWrite:
     def rows(self) -> int:
         return 1 + len(self.nodes) + len(self.scopes)
 
+    @property
+    def ends(self) -> bool:
+        """It is the run's last."""
+        return self.move is not None and self.move.get("status") in _ENDS
+
+    def answer(self, error: Exception | None = None) -> None:
+        """Whoever handed it in may have left meanwhile."""
+        if self.done.done():
+            return
+        if error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(error)
+
 
 class Recorder:
     """One for each process that drives runs."""
@@ -73,12 +92,26 @@ class Recorder:
         """Durable when this returns.
 
         Raises:
-            LostRunError: the run is somebody else's; nothing was written.
-            StatementError: PostgreSQL cannot hold what was to be written; nothing was.
+            LostRunError: the run is somebody else's, or its execution is gone; nothing was written.
+            StatementError: PostgreSQL refuses what was to be written; nothing was.
+            UnrecordedEndError: it refuses the end of the run, also after some time.
         """
-        self._gathered.append(write)
-        self._flush_soon()
-        await write.done
+        for left in reversed(range(_TRIES if write.ends else 1)):
+            self._gathered.append(write)
+            self._flush_soon()
+            try:
+                await write.done
+            except StatementError as error:
+                if not write.ends:
+                    raise
+                ids = {"executionId": str(write.execution_id)}
+                _log.error("completion_failed", extra={**ids, "error": str(error), "triesLeft": left})
+                if not left:
+                    raise UnrecordedEndError(str(error)) from error
+                await asyncio.sleep(_END_DELAY * 2 ** (_TRIES - 1 - left))
+                write.done = asyncio.get_running_loop().create_future()
+            else:
+                return
 
     def _flush_soon(self) -> None:
         if self._gathered and len(self._flushes) < FLUSHES:
@@ -102,8 +135,7 @@ class Recorder:
             await self._write_until_there(writes)
         finally:
             for write in writes:  # whatever went wrong, nobody waits for ever
-                if not write.done.done():
-                    write.done.set_exception(StatementError("the flush broke off"))
+                write.answer(StatementError("the flush broke off"))
 
     def _take(self) -> list[RunWrite]:
         rows = 0
@@ -115,27 +147,28 @@ class Recorder:
         taken, self._gathered = self._gathered, []
         return taken
 
-    async def _write_until_there(self, writes: list[RunWrite]) -> None:
-        delay, conflicts, uncertain = _AWAY_DELAY, 0, False
+    async def _write_until_there(self, writes: list[RunWrite], *, uncertain: bool = False) -> None:
+        """`uncertain`: it may have been committed already, the answer having been lost."""
+        delay, conflicts = _AWAY_DELAY, 0
         while True:
             try:
                 await self._write(writes, uncertain=uncertain)
-                break
             except DatabaseUnavailableError as error:
-                uncertain = True  # it may have committed all the same
+                uncertain = True
                 _log.warning("database_away", extra={"error": str(error), "writes": len(writes)})
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_AWAY_DELAY)
-            except ConflictError:
-                conflicts += 1
-                if conflicts >= _TRIES:
-                    raise
-            except StatementError as error:
+            except (StatementError, ConstraintError, ConflictError) as error:
+                conflicts += isinstance(error, ConflictError)
+                if 0 < conflicts < _TRIES:
+                    continue
                 if len(writes) == 1:
-                    writes[0].done.set_exception(error)
+                    writes[0].answer(StatementError(str(error)))
                     return
                 for write in writes:  # one of them is at fault: let it fail alone
-                    await self._write_until_there([write])
+                    await self._write_until_there([write], uncertain=uncertain)
+                return
+            else:
                 return
 
     async def _write(self, writes: list[RunWrite], *, uncertain: bool) -> None:
@@ -145,15 +178,16 @@ class Recorder:
         self.flushes += 1
         self.flushed_writes += len(writes)
         held = {row["id"]: row for row in rows}
-        if uncertain:
-            held |= await self._written_before([write for write in writes if write.execution_id not in held])
+        lost = [write for write in writes if write.execution_id not in held]
+        if lost:
+            if uncertain:
+                held |= await self._written_before(lost)
+            await self._tell_of_missing(lost)
         freed: dict[UUID, None] = {}
         for write in writes:
             row = held.get(write.execution_id)
             if row is None:
-                write.done.set_exception(
-                    LostRunError(f"execution {write.execution_id} is driven by somebody else")
-                )
+                write.answer(LostRunError(f"execution {write.execution_id} is driven by somebody else"))
                 continue
             if row["status"] is not None:
                 freed[row["workspace_id"]] = None
@@ -161,10 +195,21 @@ class Recorder:
                     _log.warning(
                         "queue_item_missing_at_completion", extra={"executionId": str(write.execution_id)}
                     )
-            if not write.done.done():
-                write.done.set_result(None)
+            write.answer()
         if freed:
             self._freed(freed)
+
+    async def _tell_of_missing(self, lost: Sequence[RunWrite]) -> None:
+        """Most are somebody else's by now. A row that somebody deleted is worth a warning."""
+        async with self._database.read() as connection:
+            known = {
+                row["id"] for row in await connection.fetch(_KNOWN, [write.execution_id for write in lost])
+            }
+        for write in lost:
+            if write.execution_id not in known:
+                _log.warning(
+                    "execution_missing_at_completion", extra={"executionId": str(write.execution_id)}
+                )
 
     async def _written_before(self, writes: list[RunWrite]) -> dict[UUID, Any]:
         """Runs that the same write has moved already, when its answer was lost."""

@@ -1,6 +1,12 @@
-"""What is durable of runs, put together for the engine that drives them in this process."""
+"""What is durable of runs, put together for the engine that drives them in this process.
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+A run outlives the absence of its database: what is asked of it here is asked until it answers.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 from uuid import UUID
 
 from riven.catalog.versions import load_document
@@ -10,9 +16,20 @@ from riven.completion.outcomes import rest_run
 from riven.completion.recorder import Recorder
 from riven.core.ids import NodePath
 from riven.core.messages import ExecutionStatus
-from riven.db.engine import Database
+from riven.db.engine import Connection, Database
+from riven.db.errors import ConflictError, DatabaseUnavailableError
 from riven.effects.history import Control, History
+from riven.effects.recorder import LostRunError
+from riven.queue.recover import hand_back_run
 from riven.wire.document import Document, Json
+
+AWAY_DELAY = 0.2
+LONGEST_AWAY_DELAY = 2.0
+
+_WORKSPACE = "SELECT workspace_id FROM workflow_executions WHERE id = $1"
+
+_log = logging.getLogger("riven.completion")
+ResultT = TypeVar("ResultT")
 
 
 class PostgresRunStore:
@@ -25,16 +42,13 @@ class PostgresRunStore:
         self._freed = freed
 
     async def document(self, version_id: UUID) -> Document | None:
-        async with self._database.read() as connection:
-            return await load_document(connection, version_id)
+        return await self._read(lambda connection: load_document(connection, version_id))
 
     async def history(self, execution_id: UUID, run: int) -> History:
-        async with self._database.read() as connection:
-            return await load_history(connection, execution_id, run)
+        return await self._read(lambda connection: load_history(connection, execution_id, run))
 
     async def unread(self, execution_id: UUID, run: int) -> Sequence[Control]:
-        async with self._database.read() as connection:
-            return await load_unread(connection, execution_id, run)
+        return await self._read(lambda connection: load_unread(connection, execution_id, run))
 
     def journal(
         self,
@@ -48,13 +62,14 @@ class PostgresRunStore:
         attempts: dict[NodePath, int],
         sources: dict[int, UUID],
         lost: Callable[[], None],
+        progressed: Callable[[], None] | None,
     ) -> ExecutionJournal:
         return ExecutionJournal(
             self._recorder,
             execution_id,
             run,
             token,
-            begin=Begin(frozen, timeout_ms),
+            begin=Begin(frozen, timeout_ms, progressed),
             type_of=type_of,
             attempts=attempts,
             sources=sources,
@@ -72,10 +87,58 @@ class PostgresRunStore:
         due: int | None,
         known: Collection[UUID],
     ) -> Sequence[Control] | None:
-        async with self._database.transaction() as connection:
-            asked, workspace_id = await rest_run(
-                connection, execution_id, run, token, status, kind, due, known
-            )
-        if asked is None:
+        async def rest() -> tuple[Sequence[Control] | None, UUID]:
+            async with self._database.transaction() as connection:
+                return await rest_run(connection, execution_id, run, token, status, kind, due, known)
+
+        delay, uncertain = AWAY_DELAY, False
+        while True:
+            try:
+                asked, workspace_id = await rest()
+            except (DatabaseUnavailableError, ConflictError) as error:
+                uncertain = True  # it may have committed all the same
+                delay = await _away(error, delay)
+            except LostRunError:
+                if uncertain:  # it rests already, perhaps, and then a slot is free
+                    await self._free(execution_id)
+                raise
+            else:
+                if asked is None:
+                    self._freed((workspace_id,))
+                return asked
+
+    async def hand_back(self, execution_id: UUID, run: int, token: int) -> None:
+        async def back() -> UUID | None:
+            async with self._database.transaction() as connection:
+                return await hand_back_run(connection, execution_id, run, token)
+
+        workspace_id = await _until_it_answers(back)
+        if workspace_id is not None:
             self._freed((workspace_id,))
-        return asked
+
+    async def _free(self, execution_id: UUID) -> None:
+        workspace_id = await self._read(lambda connection: connection.fetch_value(_WORKSPACE, execution_id))
+        if workspace_id is not None:
+            self._freed((workspace_id,))
+
+    async def _read(self, ask: Callable[[Connection], Awaitable[ResultT]]) -> ResultT:
+        async def read() -> ResultT:
+            async with self._database.read() as connection:
+                return await ask(connection)
+
+        return await _until_it_answers(read)
+
+
+async def _until_it_answers(ask: Callable[[], Awaitable[ResultT]]) -> ResultT:
+    delay = AWAY_DELAY
+    while True:
+        try:
+            return await ask()
+        except (DatabaseUnavailableError, ConflictError) as error:
+            delay = await _away(error, delay)
+
+
+async def _away(error: Exception, delay: float) -> float:
+    _log.warning("database_away", extra={"error": str(error)})
+    await asyncio.sleep(delay)
+    return min(delay * 2, LONGEST_AWAY_DELAY)

@@ -77,6 +77,8 @@ def request_of(claimed: Claimed) -> StartRequest:
         started_at=round(row["started_at"].timestamp() * 1000),
         frozen=row["retry_defaults"],
         resumed=row["token"] > 1,
+        recovered=row["recoveries"] > 0,
+        suspect=row["suspect"],
     )
 
 

@@ -74,6 +74,10 @@ class LostRunError(RivenError):
     """Another run or token has taken the execution over: whoever gets this drops the run and writes no more of it."""
 
 
+class UnrecordedEndError(RivenError):
+    """The end of a run was refused again and again: whoever gets this hands the run back, to end it later."""
+
+
 class Recorder(Protocol):
     def started(self, path: NodePath, attempt: int, at: int, input: Json) -> None:
         """An attempt of an action, or the first step of another node, begins now, with this resolved configuration.

@@ -42,12 +42,20 @@ class StartRequest:
     """What an earlier admission of the execution has stored; None at the first."""
     resumed: bool
     """Somebody may have driven this run before: its journal is read first."""
+    recovered: bool = False
+    """Its last owner died while it drove it, and no outcome of a node was recorded since."""
+    suspect: bool = False
+    """That happened more than once: no other suspect is driven beside it."""
 
 
 class Engine(Protocol):
     @property
     def room(self) -> int:
         """How many more runs it takes now."""
+
+    @property
+    def drives_suspect(self) -> bool:
+        """A run is driven here of which its owners have died, perhaps."""
 
     async def start(self, request: StartRequest) -> StartResult:
         """Idempotent by execution id. Raises StartRefusedError or EngineAwayError."""

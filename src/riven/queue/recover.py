@@ -10,6 +10,7 @@ from riven.db.statements import load
 
 _RECOVER = load("riven.queue", "recover")
 _HAND_BACK = load("riven.queue", "hand_back")
+_HAND_BACK_RUN = load("riven.queue", "hand_back_run")
 _PROMOTE = load("riven.queue", "promote")
 _NEXT_DUE = load("riven.queue", "next_due")
 _WAKE = load("riven.queue", "wake")
@@ -42,6 +43,12 @@ async def hand_back(
 ) -> list[UUID]:
     """What a stopping process gives back; answers the workspaces to wake."""
     return [row["workspace_id"] for row in await connection.fetch(_HAND_BACK, owner, executions)]
+
+
+async def hand_back_run(connection: Connection, execution_id: UUID, run: int, token: int) -> UUID | None:
+    """One run that its driver cannot end; answers its workspace, None if somebody else drives it."""
+    workspace_id: UUID | None = await connection.fetch_value(_HAND_BACK_RUN, execution_id, run, token)
+    return workspace_id
 
 
 async def promote_due(database: Database) -> list[UUID]:

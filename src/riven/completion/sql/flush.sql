@@ -6,7 +6,8 @@ WITH writes AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($1::json) AS w (
         id uuid, run int, token bigint, moves bool, begun json, status text, phase text, timeout_ms bigint, output json,
-        output_blob uuid, error_type text, error_node text, error_message text, waiting_kind text, due_ms bigint
+        output_blob uuid, error_type text, error_node text, error_message text, waiting_kind text, due_ms bigint,
+        progress bool
     )
 ), items AS MATERIALIZED (
     SELECT q.id
@@ -99,7 +100,8 @@ WITH writes AS MATERIALIZED (
         waiting_kind = h.waiting_kind,
         waiting_since = CASE WHEN h.waiting_kind IS NOT NULL THEN now() END,
         waiting_until = to_timestamp(h.due_ms / 1000.0),
-        recoveries = 0, suspect = false
+        recoveries = CASE WHEN h.progress THEN 0 ELSE e.recoveries END,
+        suspect = e.suspect AND h.progress IS NOT TRUE
     FROM held h
     WHERE e.id = h.id AND h.moves
     RETURNING e.id, e.workspace_id, e.status

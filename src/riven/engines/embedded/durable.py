@@ -6,6 +6,7 @@ up from its journal.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from riven.driver.loop import drive
 from riven.effects.context import DEFAULT_NODE_TIMEOUT, RunContext, Timers
 from riven.effects.history import Control
 from riven.effects.program import Program, compile_program
-from riven.effects.recorder import Entry, ExecutionEnded, LostRunError
+from riven.effects.recorder import Entry, ExecutionEnded, LostRunError, UnrecordedEndError
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Message
 from riven.engines.embedded.performer import EmbeddedPerformer, Rest
@@ -49,6 +50,8 @@ from riven.wire.times import to_rfc3339
 RULES_VERSION = 1
 """Of the decisions that the coordinator makes: stored with every execution."""
 _PROGRAMS = 256
+_DROPPING = 2.0
+"""Seconds that dropped runs get to clean up."""
 
 _log = logging.getLogger("riven.engine")
 
@@ -104,6 +107,10 @@ class DurableEngine:
     def running(self) -> Sequence[UUID]:
         return list(self._runs)
 
+    @property
+    def drives_suspect(self) -> bool:
+        return any(run.suspect for run in self._runs.values())
+
     async def start(self, request: StartRequest) -> StartResult:
         known = self._runs.get(request.execution_id)
         if known is not None and known.request.token >= request.token:
@@ -152,9 +159,11 @@ class DurableEngine:
             try:
                 await asyncio.wait_for(asyncio.shield(waiting), deadline)
             except TimeoutError:
-                for run in list(self._runs.values()):
-                    await run.drop()
-                await waiting
+                for task in tasks:
+                    task.cancel()
+                # Attempts that refuse to end are left alone: nothing that they do is recorded any more.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(waiting), _DROPPING)
         await self.lanes.close()
 
 
@@ -167,6 +176,7 @@ class DurableRun:
         self._known: set[UUID] = set()
         """Control rows that were delivered."""
         self._look: asyncio.Task[None] | None = None
+        self.suspect = request.suspect
         self._log_fields = {"executionId": str(request.execution_id), "workflow": request.workflow}
         self.task = asyncio.get_running_loop().create_task(self._main(), name="riven-run")
 
@@ -179,11 +189,22 @@ class DurableRun:
             await self._run()
         except LostRunError:
             _log.info("run_lost", extra=self._log_fields)
+        except UnrecordedEndError:
+            await self._hand_back()
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a bug of ours must end the run, not leave it hanging
             _log.exception("run_broke", extra={**self._log_fields, "error": str(error)})
-            await self._end_without_driving(ErrorClass.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            try:
+                await self._end_without_driving(ErrorClass.INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+            except UnrecordedEndError:
+                await self._hand_back()
+
+    async def _hand_back(self) -> None:
+        """Its end cannot be recorded. Its next owner finds everything but the end in the journal, and tries again."""
+        request = self.request
+        _log.error("run_handed_back", extra=self._log_fields)
+        await self._engine.store.hand_back(request.execution_id, request.run, request.token)
 
     async def _run(self) -> None:
         request, engine = self.request, self._engine
@@ -350,7 +371,11 @@ class DurableRun:
             attempts=attempts,
             sources=sources,
             lost=self._lost,
+            progressed=self._progressed if request.recovered else None,
         )
+
+    def _progressed(self) -> None:
+        self.suspect = False
 
     def _lost(self) -> None:
         self.task.cancel()

@@ -44,8 +44,13 @@ class RunStore(Protocol):
         attempts: dict[NodePath, int],
         sources: dict[int, UUID],
         lost: Callable[[], None],
+        progressed: Callable[[], None] | None,
     ) -> RunJournal:
-        """`frozen`: what this admission stores for all later ones; None if an earlier one has."""
+        """The journal of one driver.
+
+        `frozen`: what this admission stores for all later ones; None if an earlier one has. `progressed`: given for a
+        run whose last owner died; called when an outcome is recorded.
+        """
 
     async def park(
         self,
@@ -63,3 +68,6 @@ class RunStore(Protocol):
         Raises:
             LostRunError: somebody else drives it.
         """
+
+    async def hand_back(self, execution_id: UUID, run: int, token: int) -> None:
+        """In line again, slot kept; returns when that is so, or when somebody else drives it."""

@@ -42,6 +42,9 @@ class Operation(APIRoute):
     body_limit = BODY_LIMIT
 
     def __init__(self, path: str, endpoint: Callable[..., Awaitable[Response]], **options: Any) -> None:  # noqa: ANN401
+        if options.get("operation_id") is None:
+            group = (options.get("tags") or ["page"])[0]
+            options["operation_id"] = f"{group}_{endpoint.__name__}"
         super().__init__(path, endpoint, **options)
         self._bound = _Bound(endpoint)
         self.app = self._serve

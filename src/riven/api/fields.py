@@ -12,6 +12,7 @@ from pydantic import (
     PlainSerializer,
     Strict,
     StringConstraints,
+    WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
 
@@ -19,16 +20,25 @@ from riven.wire.times import to_rfc3339
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+_TIME: Final = WithJsonSchema({"type": "string", "format": "date-time"})
 
 
 class RequestBody(BaseModel):
     """camelCase; unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid",
+        alias_generator=to_camel,
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
 
 
 class ResponseBody(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, frozen=True, use_attribute_docstrings=True
+    )
 
     def shown(self) -> dict[str, Any]:
         return self.model_dump(mode="json", by_alias=True)
@@ -58,7 +68,7 @@ Name = Annotated[
 ]
 Whole = Annotated[int, Strict()]
 Flag = Annotated[bool, Strict()]
-Moment = Annotated[AwareDatetime, BeforeValidator(_written, json_schema_input_type=str)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_written), _TIME]
 """A time that somebody sends, with its offset."""
-Shown = Annotated[datetime, PlainSerializer(rfc3339, return_type=str)]
+Shown = Annotated[datetime, PlainSerializer(rfc3339, return_type=str), _TIME]
 """A time that is answered."""

@@ -14,7 +14,7 @@ class RateLimiter:
     """`rate` requests a second in the long run, at most `burst` at once; a rate of 0 sets no limit."""
 
     def __init__(
-        self, rate: float = 5_000.0, burst: float | None = None, now: Callable[[], float] = time.monotonic
+        self, rate: float = 10_000.0, burst: float | None = None, now: Callable[[], float] = time.monotonic
     ) -> None:
         self._rate = rate
         self._burst = max(1.0, 2 * rate if burst is None else burst)

@@ -32,6 +32,7 @@ _TITLES: Final = {
     500: "riven made a mistake.",
     503: "The database, or something else that is needed, is away.",
 }
+_ANSWERS: Final = {"200": "As asked.", "201": "Made.", "202": "Accepted.", "204": "Done."}
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "title": "Problem",
     "type": "object",
@@ -123,6 +124,9 @@ def _complete(route: Operation, operation: dict[str, Any]) -> None:
     if "requestBody" in operation:
         statuses += [400, 413, 415]
     responses = operation["responses"]
+    for status, answer in responses.items():
+        if answer["description"] == "Successful Response":
+            answer["description"] = _ANSWERS[status]
     responses["422"] = problem(422)
     for status in statuses:
         responses.setdefault(str(status), problem(status))

@@ -91,7 +91,12 @@ def page_of(kind: str) -> Any:  # noqa: ANN401  # a marker for signatures: `page
 
 
 class Listed(ResponseBody, Generic[T]):
-    """A page of a list."""
+    """A page of a list, the newest first."""
 
     items: list[T]
     next_cursor: str | None
+    """Send it as `cursor` for the next page; null: this was the last one."""
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[type[Any], ...]) -> str:
+        return f"{params[0].__name__.removesuffix('Body')}List"

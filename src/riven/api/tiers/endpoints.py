@@ -12,7 +12,7 @@ from riven.api.responses import JsonResponse
 from riven.api.tiers.schemas import TierBody, TierLimits
 from riven.tenancy.tiers import Tier, list_tiers, save_tier
 
-router = APIRouter(prefix="/api/v1/workspace-tiers", route_class=Operation, tags=["workspaces"])
+router = APIRouter(prefix="/api/v1/workspace-tiers", route_class=Operation, tags=["tiers"])
 
 TierName = Annotated[str, Path(alias="tier", pattern=r"^[A-Z][A-Z0-9_]{0,62}$", description="Such as `PRO`.")]
 

@@ -15,7 +15,7 @@ from riven.documents.places import Lines, Location, dotted, find, shorten, texts
         (("with", 'say "hi"'), r'with["say \"hi\""]'),
         (("with", "two words"), 'with["two words"]'),
         (("", "a"), '[""].a'),
-        (("\x1b[2J",), '["\\ufffd[2J"]'),
+        (("\x1b[2J",), '["\ufffd[2J"]'),
     ],
 )
 def test_a_path_can_be_read_and_printed(location: Location, path: str) -> None:

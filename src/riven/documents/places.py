@@ -28,7 +28,7 @@ def dotted(location: Location) -> str:
         elif _PLAIN_KEY.fullmatch(step) and step.isprintable():
             parts.append(f".{step}" if parts else step)
         else:
-            parts.append(f"[{json.dumps(shorten(step, _LONGEST_KEY))}]")
+            parts.append(f"[{json.dumps(shorten(step, _LONGEST_KEY), ensure_ascii=False)}]")
     return "".join(parts)
 
 

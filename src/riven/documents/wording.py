@@ -100,6 +100,12 @@ def faults(error: ValidationError, model: type[BaseModel], value: Json) -> list[
     for line in error.errors(include_url=False, include_input=False):
         kind = line["type"]
         location, here = _place(value, line["loc"], missing=kind == "missing")
+        if (
+            kind == "too_short"
+            and isinstance(here, list)
+            and len(here) >= line.get("ctx", {}).get("min_length", 0)
+        ):
+            continue  # long enough, but pydantic has counted only those elements that are right
         fault = _fault(kind, location, here, line, model)
         before = found.get(location)
         if before is None:

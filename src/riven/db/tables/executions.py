@@ -71,6 +71,12 @@ workflow_executions = Table(
     # nobody was ever admitted above the limit in force.
     Column("admitted_at", TIME),
     Column("admitted_limit", Integer),
+    # Of the current run: its first admission, from which its timeout counts; and where its part of the journal begins.
+    # What stands at or before that place is of earlier runs: what completed there is kept, see engines.embedded.kept.
+    Column("run_started_at", TIME),
+    Column("base_seq", BigInteger, nullable=False, server_default=text("0")),
+    # Grows with every change that people can see, of the execution and of its nodes: the ids of its events.
+    Column("revision", BigInteger, nullable=False, server_default=text("0")),
     Column("recoveries", Integer, nullable=False, server_default=text("0")),
     Column("suspect", Boolean, nullable=False, server_default=text("false")),
     one_of("status", (*UNFINISHED, *FINISHED)),
@@ -81,6 +87,9 @@ workflow_executions = Table(
     Index("workflow_executions_running_idx", "workspace_id", postgresql_where=text("status = 'RUNNING'")),
     Index("workflow_executions_pending_idx", "workspace_id", "id", postgresql_where=text("status = 'PENDING'")),
     Index("workflow_executions_parked_idx", "id", postgresql_where=text("status IN ('WAITING', 'PAUSED')")),
+    # The statuses that few have, for lists of them; COMPLETED is found by the list, RUNNING and PENDING by their own.
+    Index("workflow_executions_status_idx", "workspace_id", "status", text("id DESC"),
+          postgresql_where=text("status IN ('WAITING', 'PAUSED', 'FAILED', 'CANCELED')")),
     Index("workflow_executions_owner_idx", "owner_id", postgresql_where=text("owner_id IS NOT NULL")),
     Index("workflow_executions_correlation_idx", "workspace_id", "correlation_id",
           postgresql_where=text("correlation_id IS NOT NULL")),
@@ -99,12 +108,15 @@ workflow_execution_nodes = Table(
     metadata,
     Column("execution_id", Uuid, nullable=False),
     Column("path", Text, nullable=False),
-    # 0: the node was settled without ever having started.
+    # 0: the node was settled without having started, in this run.
     Column("attempt", Integer, nullable=False),
     Column("run", Integer, nullable=False),
+    # Where the node stands in document order: see wire.places.
+    Column("place", Text(collation="C"), nullable=False, server_default=text("''")),
+    Column("revision", BigInteger, nullable=False, server_default=text("0")),
     Column("type", Text, nullable=False),
-    # Of the attempt. The node's own is the last attempt's, but RETRYING while `next_retry_at` says when, and what
-    # `settled` says if the node ended between two attempts.
+    # Of the attempt. The node's own is that of the last attempt of its last run, but RETRYING while `next_retry_at` says
+    # when, and what `settled` says if the node ended between two attempts.
     Column("status", Text, nullable=False),
     Column("settled", Text),
     Column("outcome", Text),
@@ -139,6 +151,8 @@ workflow_execution_scopes = Table(
     Column("answer", JSON),
     Column("output", JSON),
     Column("output_blob_id", Uuid),
+    # Why its output could not be built: a for_each that collects shows it.
+    Column("error", JSON),
     Column("checked_seq", BigInteger),
     Column("checked", JSON),
     PrimaryKeyConstraint("execution_id", "path"),
@@ -156,12 +170,14 @@ signals = Table(
     Column("path", Text),
     Column("payload", JSON),
     Column("run", Integer, nullable=False),
-    # Place in the journal; null: nobody has read it yet.
+    # Place in the journal; null: nobody has read it yet. Void: nobody will, for whoever wrote it acted on it at once, or
+    # the run ended before it was read.
     Column("seq", BigInteger),
     Column("void", Boolean, nullable=False, server_default=text("false")),
     Column("principal", Text),
     now_column("created_at"),
     one_of("kind", ("SIGNAL", "APPROVAL", "CANCEL", "PAUSE", "RESUME", "TIMER", "DEADLINE")),
+    Index(None, "execution_id", "id"),
     Index("signals_unread_idx", "execution_id", "id", postgresql_where=text("seq IS NULL AND NOT void")),
     Index("signals_read_key", "execution_id", "seq", unique=True, postgresql_where=text("seq IS NOT NULL")),
     Index("signals_decided_key", "execution_id", "path", "run", unique=True,

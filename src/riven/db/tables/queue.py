@@ -71,6 +71,8 @@ processes = Table(
     Column("name", Text, nullable=False),
     Column("room", Integer, nullable=False, server_default=text("0")),
     Column("engine", Text, nullable=False, server_default=text("'embedded'")),
+    # False: it claims and resumes nothing (WORKFLOW_ENGINE_ENABLED).
+    Column("enabled", Boolean, nullable=False, server_default=text("true")),
     # Null: well; otherwise what it said when it was last asked.
     Column("engine_error", Text),
     # What it has counted and measured, for whoever asks the API for metrics.

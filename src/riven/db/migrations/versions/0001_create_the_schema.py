@@ -135,6 +135,7 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("room", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("engine", sa.Text(), server_default=sa.text("'embedded'"), nullable=False),
+        sa.Column("enabled", sa.Boolean(), server_default=sa.text("true"), nullable=False),
         sa.Column("engine_error", sa.Text(), nullable=True),
         sa.Column("metrics", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
@@ -151,6 +152,8 @@ def upgrade() -> None:
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("place", sa.Text(collation="C"), server_default=sa.text("''"), nullable=False),
+        sa.Column("revision", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("settled", sa.Text(), nullable=True),
@@ -186,6 +189,7 @@ def upgrade() -> None:
         sa.Column("answer", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("output", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("output_blob_id", sa.Uuid(), nullable=True),
+        sa.Column("error", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.Column("checked_seq", sa.BigInteger(), nullable=True),
         sa.Column("checked", postgresql.JSON(astext_type=sa.Text()), nullable=True),
         sa.PrimaryKeyConstraint("execution_id", "path", name=op.f("workflow_execution_scopes_pkey")),
@@ -378,6 +382,9 @@ def upgrade() -> None:
         sa.Column("waiting_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("admitted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("admitted_limit", sa.Integer(), nullable=True),
+        sa.Column("run_started_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("base_seq", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("revision", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.Column("recoveries", sa.Integer(), server_default=sa.text("0"), nullable=False),
         sa.Column("suspect", sa.Boolean(), server_default=sa.text("false"), nullable=False),
         sa.CheckConstraint(
@@ -463,6 +470,13 @@ def upgrade() -> None:
         unique=False,
         postgresql_where=sa.text("status = 'RUNNING'"),
     )
+    op.create_index(
+        "workflow_executions_status_idx",
+        "workflow_executions",
+        ["workspace_id", "status", sa.literal_column("id DESC")],
+        unique=False,
+        postgresql_where=sa.text("status IN ('WAITING', 'PAUSED', 'FAILED', 'CANCELED')"),
+    )
     op.create_table(
         "blobs",
         sa.Column("id", sa.Uuid(), server_default=sa.text("gen_random_uuid()"), nullable=False),
@@ -509,6 +523,7 @@ def upgrade() -> None:
         unique=True,
         postgresql_where=sa.text("kind = 'APPROVAL' AND NOT void"),
     )
+    op.create_index(op.f("signals_execution_id_id_idx"), "signals", ["execution_id", "id"], unique=False)
     op.create_index(
         "signals_read_key",
         "signals",

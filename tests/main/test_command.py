@@ -4,6 +4,7 @@ import importlib.metadata
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import click
 import pytest
@@ -85,12 +86,24 @@ def test_listing_the_commands_loads_none_of_them() -> None:
     assert not {"riven.cli.run", "riven.cli.validate", "pydantic", "rich", "yaml"} & set(done.stderr.split())
 
 
-def test_a_closed_output_is_no_traceback() -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f"{' '.join(RIVEN)} --help >&-"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+def shell(command: str) -> subprocess.CompletedProcess[str]:
+    line = command.replace("riven", " ".join(RIVEN), 1)
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    "command", ["riven --help >&-", "riven validate - </dev/null 2>&- >&-", "riven run - <&-"]
+)
+def test_streams_that_are_closed_are_no_error_of_ours(command: str) -> None:
+    done = shell(command)
+    assert done.returncode == (0 if "--help" in command else 2)
+    assert "internal" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line() -> None:
+    done = shell("riven validate - </dev/null >/dev/full")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "riven: the output cannot be written: No space left on device\n",
     )
-    assert "Traceback" not in done.stderr

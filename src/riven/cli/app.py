@@ -16,7 +16,15 @@ import click
 
 from riven.cli.arguments import CallError
 from riven.cli.lettering import printable
-from riven.cli.output import LINES_ONLY, OutputClosedError, complain, prepare_streams, say, silence
+from riven.cli.output import (
+    LINES_ONLY,
+    OutputClosedError,
+    OutputError,
+    complain,
+    prepare_streams,
+    say,
+    silence,
+)
 
 DONE, FAILED, INVALID = 0, 1, 2
 
@@ -91,6 +99,10 @@ def run_app(arguments: Sequence[str], entries: Mapping[str, Entry], given: Loade
         code = app.main(list(arguments), prog_name="riven", standalone_mode=False, obj=given)
     except OutputClosedError:
         silence()
+        return FAILED
+    except OutputError as error:
+        silence()
+        complain(f"riven: {error}")
         return FAILED
     except CallError as error:
         complain(f"riven: {error}")

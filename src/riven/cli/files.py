@@ -47,6 +47,8 @@ def read_source(name: str) -> Source:
 
 
 def read_bytes(name: str) -> bytes:
+    if not name:
+        raise CallError("the name of the file is empty; name a file, or - for standard input")
     path = Path(name)
     shown = printable(name)
     try:

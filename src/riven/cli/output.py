@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import IO, TextIO
 
 import click
@@ -16,8 +17,16 @@ class OutputClosedError(Exception):
     """Whoever read our output has gone, as in `riven ... | head`: there is nobody left to tell anything."""
 
 
+class OutputError(Exception):
+    """Our output cannot be written, and somebody should know why: a full disk."""
+
+
 def prepare_streams() -> None:
-    """Let no character that the terminal's encoding lacks end the command."""
+    """Let neither a character that the terminal's encoding lacks end the command nor a stream closed beforehand."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+            setattr(sys, name, nowhere)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -52,7 +61,7 @@ def complain(text: str) -> None:
     """One line on standard error. If nobody listens there either, so be it."""
     try:
         _write(sys.stderr, text + "\n")
-    except OutputClosedError:
+    except (OutputClosedError, OutputError):
         return
 
 
@@ -103,4 +112,6 @@ def _guarded(stream: TextIO, text: str) -> None:
 
 
 def _translated(error: OSError) -> Exception:
-    return OutputClosedError() if error.errno in {errno.EPIPE, errno.EIO} else error
+    if error.errno in {errno.EPIPE, errno.EIO}:
+        return OutputClosedError()
+    return OutputError(f"the output cannot be written: {error.strerror}")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from riven.cli.ending import Ending
-from riven.cli.output import OutputClosedError, complain, say_lines
+from riven.cli.output import OutputClosedError, OutputError, complain, say_lines
 from riven.cli.plain import PlainLines
 from riven.cli.progress import Progress, Row
 from riven.cli.questions import Answer, Question
@@ -136,5 +136,5 @@ class PlainScreen(QuietScreen):
         lines, self._waiting = self._waiting, []
         try:
             say_lines(lines)
-        except (OutputClosedError, OSError) as error:
+        except (OutputClosedError, OutputError) as error:
             self._fail(error)

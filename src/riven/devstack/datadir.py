@@ -71,6 +71,9 @@ class DataDirectory:
     def write(self, name: str, text: str) -> None:
         """Private (0600), and durable when this returns; after a crash either the old text is there or the new."""
         path = self.path / name
+        with contextlib.suppress(DataDirectoryError, ValueError):
+            if self.read(name) == text:
+                return
         fresh = self.path / f".{name}.{secrets.token_hex(4)}"
         try:
             write_durably(fresh, text)

@@ -165,12 +165,12 @@ class EmbeddedPostgres:
             self._prepare_files(run_as)
             state = self._read_state()
             password = state.password if state else new_password()
+            if made_by is not None and state is None:
+                await reset_password(self._data, binaries, run_as, password)
             self._keep(ServerState(self._pick_port(state), password))
             if made_by is None:
                 self._progress("creating the database")
                 await create_cluster(self._data, binaries, run_as, password, self._settings)
-            elif state is None:
-                await reset_password(self._data, binaries, run_as, password)
             self._program = self._launch(binaries, run_as, server_lock)
         finally:
             os.close(server_lock)

@@ -7,6 +7,7 @@ from starlette.types import ASGIApp
 
 from riven.api.activity import endpoints as activity
 from riven.api.binding import Operation
+from riven.api.capacity import endpoints as capacity
 from riven.api.gate import Gate
 from riven.api.health import router as health
 from riven.api.keys import endpoints as keys
@@ -22,6 +23,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     keys.router,
     members.router,
     activity.router,
+    capacity.router,
     tiers.router,
     health,
     pages,

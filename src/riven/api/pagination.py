@@ -98,5 +98,5 @@ class Listed(ResponseBody, Generic[T]):
     """Send it as `cursor` for the next page; null: this was the last one."""
 
     @classmethod
-    def model_parametrized_name(cls, params: tuple[type[Any], ...]) -> str:
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         return f"{params[0].__name__.removesuffix('Body')}List"

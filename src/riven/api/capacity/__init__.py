@@ -1,0 +1,1 @@
+"""How full a workspace is."""

@@ -1,0 +1,1 @@
+"""Reads, tenant-scoped; never writes."""

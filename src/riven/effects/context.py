@@ -13,6 +13,7 @@ from riven.effects.redact import Redactor
 from riven.effects.values import RunValues
 from riven.nodes.contract import Clock
 from riven.wire.document import Document, Json
+from riven.wire.places import place_step
 
 DEFAULT_NODE_TIMEOUT = 300_000
 
@@ -35,12 +36,19 @@ class Timers(Protocol):
 class Frame:
     """An open scope: its place, what its templates see, and the scope around it."""
 
-    __slots__ = ("outer", "path", "prefix", "program", "roots")
+    __slots__ = ("outer", "path", "place", "prefix", "program", "roots")
 
     def __init__(
-        self, path: NodePath, program: ScopeProgram, roots: dict[str, Json], outer: "Frame | None"
+        self,
+        path: NodePath,
+        place: str,
+        program: ScopeProgram,
+        roots: dict[str, Json],
+        outer: "Frame | None",
     ) -> None:
         self.path = path
+        self.place = place
+        """Where its nodes stand in document order: see wire.places."""
         self.prefix = f"{path}." if path else ""
         self.program = program
         self.roots = roots
@@ -74,7 +82,7 @@ class RunContext:
     def __post_init__(self) -> None:
         self.redactor = Redactor(self.secrets, self.program.secrets)
         roots = {**self.facts, "input": self.input, "vars": self.program.document.vars}
-        self._frames[ROOT_PATH] = Frame(ROOT_PATH, self.program.root, roots, None)
+        self._frames[ROOT_PATH] = Frame(ROOT_PATH, "", self.program.root, roots, None)
 
     def locate(self, path: NodePath) -> tuple[Frame, NodeProgram]:
         """The scope in which a node stands, and the node."""
@@ -101,14 +109,16 @@ class RunContext:
         around, node = self.locate(container)
         body = node.body
         assert body is not None, f"{container} is no container"  # noqa: S101 - the graph says that it is
+        place = around.place + node.place + place_step(index or 0)
         if index is None:
             assert body.document is not None, f"{container} calls nothing"  # noqa: S101 - see above
             roots = {**self.facts, "input": self.values.inputs[container], "vars": body.document.vars}
-            return Frame(path, body, roots, None)
+            return Frame(path, place, body, roots, None)
         if container in self.values.items:
             item = self.values.items[container][index]
-            return Frame(path, body, {**around.roots, "item": item, "index": index}, around)
-        return Frame(path, body, {**around.roots, "iteration": self.iteration(container, index)}, around)
+            return Frame(path, place, body, {**around.roots, "item": item, "index": index}, around)
+        iteration = self.iteration(container, index)
+        return Frame(path, place, body, {**around.roots, "iteration": iteration}, around)
 
     def iteration(self, container: NodePath, index: int, previous: int | None = None) -> Json:
         """The root `iteration`; `previous` is the iteration whose output it shows, by default the one before."""

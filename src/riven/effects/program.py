@@ -19,6 +19,7 @@ from riven.expressions.templates import Template, TemplateErrors, compile_templa
 from riven.nodes.contract import NodeType
 from riven.nodes.registry import Registry
 from riven.wire.document import BodyDocument, Document, Json, NodeDocument, call_key
+from riven.wire.places import place_step
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where in a configuration: `("cases", 0, "if")`."""
@@ -73,6 +74,8 @@ class Configuration:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeProgram:
     key: str
+    place: str
+    """Where it stands in its scope: see wire.places."""
     name: str | None
     type: NodeType[Any]
     labels: frozenset[str]
@@ -123,17 +126,28 @@ class _Compiler:
 
     def document_scope(self, document: Document, path: str) -> ScopeProgram:
         scopes = (document.nodes,)
-        nodes = {key: self._node(node, document, scopes, path) for key, node in document.nodes.items()}
+        nodes = self._nodes(document.nodes, document, scopes, path)
         output = self._output(document.output, scopes, f"{path}output") if document.has_output else None
-        return ScopeProgram({key: node for key, node in nodes.items() if node is not None}, output, document)
+        return ScopeProgram(nodes, output, document)
 
     def _body_scope(self, body: BodyDocument, document: Document, around: _Scopes, path: str) -> ScopeProgram:
         scopes = (body.nodes, *around)
-        nodes = {key: self._node(node, document, scopes, path) for key, node in body.nodes.items()}
+        nodes = self._nodes(body.nodes, document, scopes, path)
         output = self._output(body.output, scopes, f"{path}output") if body.has_output else None
-        return ScopeProgram({key: node for key, node in nodes.items() if node is not None}, output, None)
+        return ScopeProgram(nodes, output, None)
 
-    def _node(self, node: NodeDocument, document: Document, scopes: _Scopes, path: str) -> NodeProgram | None:
+    def _nodes(
+        self, nodes: Mapping[str, NodeDocument], document: Document, scopes: _Scopes, path: str
+    ) -> dict[str, NodeProgram]:
+        compiled = {
+            key: self._node(node, place_step(position), document, scopes, path)
+            for position, (key, node) in enumerate(nodes.items())
+        }
+        return {key: node for key, node in compiled.items() if node is not None}
+
+    def _node(
+        self, node: NodeDocument, place: str, document: Document, scopes: _Scopes, path: str
+    ) -> NodeProgram | None:
         path = f"{path}nodes.{node.key}"
         node_type = self.registry.get(node.type)
         if node_type is None:
@@ -147,6 +161,7 @@ class _Compiler:
             body = self._called_scope(node, document, path)
         return NodeProgram(
             key=node.key,
+            place=place,
             name=node.name,
             type=node_type,
             labels=frozenset(node_type.labels(node.config)),

@@ -1,5 +1,7 @@
 import re
 
+import pytest
+
 from riven.cli.diagram import draw_diagram
 from riven.cli.mermaid import mermaid_text
 from riven.core.graph import Edge, Graph, Join, JoinRule, Node, NodeKind
@@ -78,8 +80,26 @@ def test_odd_names_cannot_end_their_text_or_begin_markup() -> None:
     )
     line = mermaid_text(draw_diagram(Graph((node("a"),)), document)).splitlines()[1]
     quoted = line.removeprefix('  a["').removesuffix('"]').replace("<br/>", "")
-    assert not set(quoted) & set('"[]{}|`<>')
+    assert not set(quoted) & set('"[]{}|`<>%')
     assert re.sub(r"#(\d+);", lambda code: chr(int(code[1])), quoted) == '"]; x["`<b>#1 & {y}| %%a: noop'
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("1. Order", "1#46; Order"),
+        ("12. Order", "12#46; Order"),
+        ("v1.2", "v1.2"),
+        ("- Order", "#45; Order"),
+        ("*very* ~old~", "#42;very#42; #126;old#126;"),
+        ("give_up", "give_up"),
+        ("_give_ up", "#95;give#95; up"),
+        ("%%{init}%%", "#37;#37;#123;init#125;#37;#37;"),
+    ],
+)
+def test_names_are_no_markdown(name: str, written: str) -> None:
+    document = Document(name="w", nodes={"a": NodeDocument(key="a", type="noop", name=name)})
+    assert f'"{written}<br/>' in mermaid_text(draw_diagram(Graph((node("a"),)), document))
 
 
 def test_an_empty_graph_is_an_empty_flowchart() -> None:

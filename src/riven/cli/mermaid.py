@@ -1,5 +1,6 @@
 """A diagram as Mermaid text, as Markdown pages draw it."""
 
+import re
 from collections.abc import Iterator
 
 from riven.cli.diagram import Box, Diagram, Shape
@@ -19,6 +20,12 @@ _BRACKETS = {
     Shape.WAIT: ("([", "])"),
     Shape.CONTAINER: ("[", "]"),
 }
+
+_MEANT = re.compile(
+    r"""["#`<>&\\{}\[\]()|*~%]"""  # anywhere
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # emphasis; inside of a word it is only itself
+    r"|^[-+]|(?<=^\d)\.|(?<=^\d\d)\."  # a list, of which Mermaid says that it cannot draw it
+)
 
 
 def mermaid_text(diagram: Diagram) -> str:
@@ -67,5 +74,5 @@ def _lines(diagram: Diagram, names: _Names, indent: str) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
-    """Quotes would end the text, `#` begins an entity, a backtick Markdown, angle brackets HTML."""
-    return "".join(f"#{ord(char)};" if char in '"#`<>&\\{}[]()|' else char for char in text)
+    """Quotes would end the text, `#` begins an entity, brackets HTML and shapes, and the rest would be Markdown."""
+    return _MEANT.sub(lambda found: f"#{ord(found[0])};", text)

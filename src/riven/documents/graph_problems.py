@@ -24,8 +24,13 @@ def check_graph(graph: Graph, draft: Draft, findings: Findings) -> None:
         if code in (GraphCode.UNRESOLVED_CALL, GraphCode.RESERVED_LABEL, GraphCode.DUPLICATE_LABEL):
             continue  # told by what looks for calls and at cases
         scope, rest = _scope_of(problem.path, draft.scope)
-        if scope is None:
-            continue  # in a called workflow, whose problems were told with it
+        if (called := _STEP.match(rest)) is not None:
+            if code is GraphCode.TOO_MANY_LEVELS:
+                location = (*scope.nodes[called[1]].location, "with", "workflow")
+                findings.error(
+                    location, code, f"{problem.message} (it is in the workflow that is called here)"
+                )
+            continue  # other problems of a called workflow were told with it
         if edge := _EDGE.fullmatch(rest):
             _tell_of_edge(problem, scope, int(edge[1]), edge[2], findings)
         elif node := _NODE.fullmatch(rest):
@@ -34,11 +39,12 @@ def check_graph(graph: Graph, draft: Draft, findings: Findings) -> None:
             findings.error((*scope.location, *rest.split(".")), code, problem.message)
 
 
-def _scope_of(path: str, scope: DraftScope) -> tuple[DraftScope | None, str]:
+def _scope_of(path: str, scope: DraftScope) -> tuple[DraftScope, str]:
+    """The innermost scope of this document on the way, and the rest of the path."""
     while (step := _STEP.match(path)) is not None:
         body = scope.nodes[step[1]].body
         if body is None:
-            return None, path
+            break
         scope, path = body, path[step.end() :]
     return scope, path
 

@@ -77,6 +77,20 @@ def test_what_it_waits_for_is_asked_while_the_tree_goes_on(work: Path) -> None:
         assert '"paid"' in end
 
 
+def test_a_decision_that_its_form_refuses_is_asked_for_again(work: Path) -> None:
+    (work / "form.yaml").write_text(
+        "name: form\nnodes:\n  ask: {type: approval, with: {form: {type: object, required: [sum]}}}\n"
+        "output: '{{ steps.ask.output.data }}'\n"
+    )
+    with Terminal("run", "form.yaml", "--approve", "ask=approved", directory=work) as terminal:
+        terminal.wait_for("--approve ask=approved: data", "approved or rejected:")
+        terminal.type("a\n\n{}\n")
+        terminal.wait_for("required property")
+        terminal.type('a\n\n{"sum": 5}\n')
+        assert terminal.end() == 0
+        assert '"sum": 5' in terminal.text
+
+
 def test_answers_typed_ahead_are_answers(work: Path) -> None:
     with Terminal("run", "asker.yaml", directory=work) as terminal:
         terminal.type("rejected\nno money\n")

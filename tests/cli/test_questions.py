@@ -16,7 +16,7 @@ PAID = SignalQuestion(NodePath("pay"), "paid")
 
 
 def typed(questions: Questions, text: str) -> list[Answer]:
-    return questions.feed(text.encode())
+    return [answer for _, answer in questions.feed(text.encode())]
 
 
 def shown(questions: Questions) -> str:
@@ -90,6 +90,17 @@ def test_a_question_whose_node_no_longer_waits_is_withdrawn_with_what_was_typed_
     assert "paid" in shown(questions)
     assert "half" not in shown(questions)
     assert typed(questions, "1\n") == [SignalSent("paid", 1)]
+
+
+def test_a_refused_answer_is_asked_for_again_before_the_others() -> None:
+    questions = Questions()
+    questions.ask(ASK)
+    questions.ask(PAID)
+    ((question, _),) = questions.feed(b"a\n\n")
+    questions.refuse(question, "data: wrong")
+    assert "Refund 120?" in shown(questions)
+    assert "data: wrong" in shown(questions)
+    assert typed(questions, "r\n\n1\n") == [Approval(NodePath("ask"), "rejected"), SignalSent("paid", 1)]
 
 
 def test_another_question_does_not_disturb_what_is_being_typed() -> None:

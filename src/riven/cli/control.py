@@ -119,7 +119,12 @@ class Control:
         match question:
             case ApprovalQuestion(path, title):
                 asked = f"{path} waits for a decision ({printable(title)})"
-                screen.notice(f"{asked}; give it with --approve {path}=approved or --approve {path}=rejected")
+                if question.form:
+                    screen.notice(f"{asked} with data, which its form asks for: run it on a terminal")
+                else:
+                    screen.notice(
+                        f"{asked}; give it with --approve {path}=approved or --approve {path}=rejected"
+                    )
             case SignalQuestion(path, name):
                 shown = printable(name)
                 screen.notice(f"{path} waits for the signal '{shown}'; give it with --signal {shown}=JSON")

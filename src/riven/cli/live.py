@@ -36,7 +36,7 @@ class LiveScreen:
         *,
         coloured: bool,
     ) -> None:
-        """`answer` is told what was typed; what it gives is shown: why that cannot be.
+        """`answer` is told what was typed and may give the reason why that cannot be: it is asked again then.
 
         `fail` is told when the terminal has gone.
         """
@@ -122,8 +122,10 @@ class LiveScreen:
         data = self._keyboard.read()
         if not data:
             self._close_keyboard()
-        for answer in self._questions.feed(data):
-            self._view.notice = self._answer(answer)
+        for question, answer in self._questions.feed(data):
+            refusal = self._answer(answer)
+            if refusal is not None:
+                self._questions.refuse(question, refusal)
         self._asked()
         self._live.refresh()
 

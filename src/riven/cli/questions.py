@@ -126,7 +126,13 @@ class Questions:
         if asked is not None and asked.path == path:
             self._begin(anew=True)
 
-    def feed(self, data: bytes) -> list[Answer]:
+    def refuse(self, question: Question, why: str) -> None:
+        """The answer was not taken: ask again, before all others."""
+        self._waiting = {question.path: question, **self._waiting}
+        self._begin(anew=True)
+        self._complaint = why
+
+    def feed(self, data: bytes) -> list[tuple[Question, Answer]]:
         """Take in what was typed."""
         answers = []
         for line in self._editor.feed(data):
@@ -135,7 +141,7 @@ class Questions:
                 continue
             answer = self._line(question, line.strip())
             if answer is not None:
-                answers.append(answer)
+                answers.append((question, answer))
                 self.withdraw(question.path)
         return answers
 

@@ -29,10 +29,9 @@ def fill_defaults(schema: Json, value: Json) -> Json:
                 continue
             seen.add((id(each), id(here)))
             if isinstance(here, dict):
-                _fill(each, here, given_by)
-                todo += reversed(
-                    [(inner, here[name], chain) for inner, name, chain in _fields(each, here, given_by)]
-                )
+                given = _fill(each, here, given_by)
+                fields = _fields(each, here, given, given_by)
+                todo += reversed([(inner, here[name], chain) for inner, name, chain in fields])
             elif isinstance(here, list):
                 todo += [(inner, item, given_by) for inner, item in _elements(each, here)]
     return filled
@@ -53,7 +52,9 @@ def _in_place(part: Json, references: References) -> Iterator[Mapping[str, Json]
             todo.append(references.target(each["$ref"]))
 
 
-def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]) -> None:
+def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]) -> set[str]:
+    """The names of the fields that were filled in."""
+    given: set[str] = set()
     for name, inner in _properties(part).items():
         if (
             name not in here
@@ -62,18 +63,19 @@ def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[i
             and id(inner) not in given_by
         ):
             here[name] = copy.deepcopy(inner["default"])
+            given.add(name)
+    return given
 
 
 def _fields(
-    part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]
+    part: Mapping[str, Json], here: dict[str, Json], given: set[str], given_by: frozenset[int]
 ) -> Iterator[tuple[Json, str, frozenset[int]]]:
     properties = _properties(part)
     rest = part.get("additionalProperties")
     for name in here:
         if name in properties:
             inner = properties[name]
-            chain = given_by | {id(inner)} if isinstance(inner, Mapping) and "default" in inner else given_by
-            yield inner, name, chain
+            yield inner, name, given_by | {id(inner)} if name in given else given_by
         elif isinstance(rest, Mapping):
             yield rest, name, given_by
 

@@ -23,7 +23,7 @@ USUAL_LOOKS: Final = 64
 _MOST_LOOKS: Final = 10_000_000
 _MOST_EXPLAINED: Final = 100_000
 _PATTERNS: Final = jsonschema_rs.FancyRegexOptions(
-    backtrack_limit=100_000, size_limit=1 << 20, dfa_size_limit=1 << 20
+    backtrack_limit=2_000, size_limit=1 << 20, dfa_size_limit=1 << 20
 )
 
 
@@ -41,7 +41,7 @@ def check_input(document: Document, value: Json) -> tuple[Json, tuple[Problem, .
         return value, ()
     try:
         validator = compile_schema(document.input)
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as broken:
+    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as broken:
         said = f"the schema of the input is no JSON Schema: {shorten(str(broken).partition(chr(10))[0], 200)}"
         return value, (_problem((), Code.INVALID_SCHEMA, said),)
     filled = fill_defaults(document.input, value)
@@ -71,7 +71,10 @@ def _checked(validator: jsonschema_rs.Draft202012Validator, value: Json, schema:
 
 
 def compile_schema(schema: Json) -> jsonschema_rs.Draft202012Validator:
-    """Raises what jsonschema-rs raises for what is no JSON Schema, and for references to other places."""
+    """Raises what jsonschema-rs raises for what is no JSON Schema, and for references to other places.
+
+    TypeError is orjson's, for what is no JSON at all.
+    """
     return _compile(orjson.dumps(schema))
 
 

@@ -103,7 +103,7 @@ def _compile(schema: dict[str, Json], findings: Findings) -> None:
         place = tuple(error.instance_path)
         said = f"this is no JSON Schema: {shorten(error.message, 200)}"
         findings.error(("input", *place), Code.INVALID_SCHEMA, said)
-    except (jsonschema_rs.ReferencingError, ValueError) as error:
+    except (jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
         said = f"this is no JSON Schema: {shorten(str(error).partition(chr(10))[0], 200)}"
         findings.error(("input",), Code.INVALID_SCHEMA, said)
 

@@ -9,7 +9,8 @@ many levels as the value has gives the bound.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from enum import Enum, auto
+from typing import Final, TypeAlias
 
 from riven.documents.schema_references import References
 from riven.wire.document import Json
@@ -19,15 +20,21 @@ ENDLESS: Final = 10**12
 
 _SAME_PLACE: Final = ("allOf", "anyOf", "oneOf")
 _SAME_PLACE_ONE: Final = ("not", "if", "then", "else")
-_BELOW_ANY: Final = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "items",
-    "contains",
-    "unevaluatedItems",
-    "propertyNames",
-)
-_ANY: Final = "*"
+_OTHER_FIELDS: Final = ("additionalProperties", "unevaluatedProperties")
+_ELEMENTS: Final = ("items", "contains", "unevaluatedItems")
+
+
+class _Below(Enum):
+    """Places one level down that have no name of their own."""
+
+    EVERY_FIELD = auto()
+    OTHER_FIELDS = auto()
+    ELEMENTS = auto()
+    NAMES = auto()
+
+
+_Place: TypeAlias = str | _Below | None
+"""Where a reference holds: a field by its name, one of the places below, or None: the same place."""
 
 
 @dataclass(slots=True)
@@ -35,7 +42,9 @@ class _Part:
     """A schema that is referred to, or the whole: what it refers to in turn, by the identity of the target."""
 
     here: Counter[int] = field(default_factory=Counter)
-    below: dict[str, Counter[int]] = field(default_factory=dict)
+    below: dict[str | _Below, Counter[int]] = field(default_factory=dict)
+    not_other: dict[str, Counter[int]] = field(default_factory=dict)
+    """By name of a field: what `additionalProperties` says of others, beside a `properties` that names it."""
 
 
 def looks(schema: Json, levels: int) -> int:
@@ -80,43 +89,47 @@ def _parts(schema: Json) -> dict[int, _Part]:
         if id(root) in parts or not isinstance(root, Mapping):
             continue
         part = parts[id(root)] = _Part()
-        for key, target in _targets(root, references):
-            counter = part.here if key is None else part.below.setdefault(key, Counter())
+        for place, target, named in _targets(root, references):
+            counter = part.here if place is None else part.below.setdefault(place, Counter())
             counter[id(target)] += 1
+            for name in named:
+                part.not_other.setdefault(name, Counter())[id(target)] += 1
             todo.append(target)
     return parts
 
 
-def _targets(root: Json, references: References) -> Iterator[tuple[str | None, Json]]:
-    """References in a part, with the place below at which they hold; None for the same place."""
-    todo: list[tuple[str | None, Json]] = [(None, root)]
+def _targets(root: Json, references: References) -> Iterator[tuple[_Place, Json, tuple[str, ...]]]:
+    """References in a part: where they hold, what they lead to, and the names of fields for which they do not hold."""
+    todo: list[tuple[_Place, tuple[str, ...], Json]] = [(None, (), root)]
     while todo:
-        key, each = todo.pop()
+        place, named, each = todo.pop()
         if not isinstance(each, Mapping):
             continue
         for keyword in ("$ref", "$dynamicRef"):
             target = references.target(each.get(keyword))
             if isinstance(target, Mapping):
-                yield key, target
-        for keyword in _SAME_PLACE:
-            several = each.get(keyword)
-            todo += [(key, inner) for inner in several] if isinstance(several, list) else []
-        todo += [(key, each[keyword]) for keyword in _SAME_PLACE_ONE if keyword in each]
-        todo += [(key, inner) for inner in _values(each.get("dependentSchemas"))]
-        for name, inner in _items(each.get("properties")):
-            todo.append((f".{name}" if key is None else key, inner))
-        for keyword in _BELOW_ANY:
-            if keyword in each:
-                todo.append((_ANY if key is None else key, each[keyword]))
-        several = each.get("prefixItems")
-        todo += (
-            [(_ANY if key is None else key, inner) for inner in several] if isinstance(several, list) else []
-        )
-        todo += [(_ANY if key is None else key, inner) for inner in _values(each.get("patternProperties"))]
+                yield place, target, named
+        todo += [(place, named, inner) for keyword in _SAME_PLACE for inner in _list(each.get(keyword))]
+        todo += [(place, named, each.get(keyword)) for keyword in _SAME_PLACE_ONE]
+        todo += [(place, named, inner) for inner in _values(each.get("dependentSchemas"))]
+        for below, names, inner in _inner(each):
+            todo.append((below, names, inner) if place is None else (place, named, inner))
 
 
-def _items(value: Json) -> list[tuple[str, Json]]:
-    return list(value.items()) if isinstance(value, Mapping) else []
+def _inner(each: Mapping[str, Json]) -> Iterator[tuple[str | _Below, tuple[str, ...], Json]]:
+    """Schemas for what is one level down."""
+    properties = each.get("properties")
+    fields = properties if isinstance(properties, Mapping) else {}
+    yield from ((name, (), inner) for name, inner in fields.items())
+    yield from ((_Below.EVERY_FIELD, (), inner) for inner in _values(each.get("patternProperties")))
+    yield from ((_Below.OTHER_FIELDS, tuple(fields), each.get(keyword)) for keyword in _OTHER_FIELDS)
+    yield from ((_Below.ELEMENTS, (), each.get(keyword)) for keyword in _ELEMENTS)
+    yield from ((_Below.ELEMENTS, (), inner) for inner in _list(each.get("prefixItems")))
+    yield _Below.NAMES, (), each.get("propertyNames")
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
 
 
 def _values(value: Json) -> list[Json]:
@@ -125,11 +138,15 @@ def _values(value: Json) -> list[Json]:
 
 def _worst(part: _Part) -> Counter[int]:
     """How often each target is asked about one place below, whichever place that is."""
-    worst: Counter[int] = Counter()
-    for key, counter in part.below.items():
-        if key != _ANY:
-            worst |= counter
-    return worst + part.below.get(_ANY, Counter())
+    nothing: Counter[int] = Counter()
+    below = part.below
+    every = below.get(_Below.EVERY_FIELD, nothing)
+    others = every + below.get(_Below.OTHER_FIELDS, nothing)
+    worst = others | below.get(_Below.ELEMENTS, nothing) | below.get(_Below.NAMES, nothing)
+    for name, counter in below.items():
+        if isinstance(name, str):
+            worst |= counter + others - part.not_other.get(name, nothing)
+    return worst
 
 
 def _order(parts: Mapping[int, _Part], root: int) -> list[int]:

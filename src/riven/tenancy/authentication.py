@@ -81,6 +81,15 @@ class Authenticator:
         if self._oidc is not None:
             await self._oidc.close()
 
+    @property
+    def listening(self) -> asyncio.Event:
+        """Set while revocations elsewhere are heard."""
+        return self._listener.listening
+
+    async def settled(self) -> None:
+        """Until what was begun on the side, such as writing a last use, is done."""
+        await asyncio.gather(*self._touching, return_exceptions=True)
+
     async def authenticate(self, token: str) -> Principal:
         """Raises UnauthenticatedError, or what the database says when it is away."""
         if len(token) > _LONGEST:

@@ -9,6 +9,7 @@ issuer is away, the keys that are known go on being used for a day.
 import asyncio
 import logging
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 from joserfc import jwk, jwt
-from joserfc.errors import ExpiredTokenError, InvalidKeyIdError, JoseError
+from joserfc.errors import ExpiredTokenError, InvalidKeyIdError, JoseError, SecurityWarning
 from joserfc.jws import JWSRegistry
 
 from riven.tenancy.errors import AwayError, UnauthenticatedError
@@ -104,7 +105,10 @@ class OidcVerifier:
 
     def _decode(self, token: str, keys: jwk.KeySet) -> jwt.Token:
         try:
-            return jwt.decode(token, keys, registry=self._registry)
+            with warnings.catch_warnings():
+                # Issuers write Ed25519 as EdDSA for as long as they do not follow RFC 9864.
+                warnings.simplefilter("ignore", SecurityWarning)
+                return jwt.decode(token, keys, registry=self._registry)
         except InvalidKeyIdError:
             raise
         except (JoseError, ValueError, TypeError, KeyError) as error:
@@ -166,14 +170,19 @@ class OidcVerifier:
         if url is None:
             found = await self._get(f"{self._settings.issuer.rstrip('/')}/.well-known/openid-configuration")
             url = found["jwks_uri"]
+        listed = (await self._get(url))["keys"]
+        if not isinstance(listed, list):
+            raise TypeError(f"{url} answers no list of keys")
         keys: list[Any] = []
-        for data in (await self._get(url))["keys"]:
-            if data.get("kty") == "oct" or data.get("use", "sig") != "sig":
+        for data in listed:
+            if not isinstance(data, dict) or data.get("kty") == "oct" or data.get("use", "sig") != "sig":
                 continue
             try:
                 keys.append(jwk.import_key(data))
             except (JoseError, ValueError, TypeError, KeyError):
                 continue  # of a kind that we do not know: tokens signed by it are refused, the others go on
+        if not keys:
+            raise ValueError(f"{url} answers no key that signs")
         return jwk.KeySet(keys)
 
     async def _get(self, url: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from riven.db.errors import ConflictError, ConstraintError, DatabaseUnavailableE
 from riven.db.statements import load
 from riven.effects.recorder import LostRunError, UnrecordedEndError
 from riven.telemetry.crashpoints import crash_point
+from riven.telemetry.metrics import COMMIT_BATCH, COMMIT_SECONDS
 from riven.wire.document import Json
 
 FLUSHES = 2
@@ -173,8 +175,11 @@ class Recorder:
 
     async def _write(self, writes: list[RunWrite], *, uncertain: bool) -> None:
         crash_point("before_record")
+        begun = perf_counter()
         rows = await self._execute(writes)
         crash_point("after_record")
+        COMMIT_SECONDS.observe(perf_counter() - begun)
+        COMMIT_BATCH.observe(len(writes))
         self.flushes += 1
         self.flushed_writes += len(writes)
         held = {row["id"]: row for row in rows}

@@ -3,8 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from time import perf_counter
 
 from riven.core.errors import ErrorClass
+from riven.core.graph import SKIPPED
 from riven.core.ids import NodePath
 from riven.core.messages import NodeFailed, StartNode
 from riven.effects.attempt import Attempt, Ending
@@ -12,6 +14,7 @@ from riven.effects.context import RunContext, Timer
 from riven.effects.execute import ended_by, execute_node
 from riven.effects.recorder import StepEnded
 from riven.engines.embedded.lanes import Lanes
+from riven.telemetry.metrics import NODE_ATTEMPTS, NODE_SECONDS
 
 _log = logging.getLogger("riven.engine")
 
@@ -20,7 +23,7 @@ GRACE = 5_000
 
 
 class AttemptJob:
-    __slots__ = ("_attempt", "_grace", "_lanes", "_over", "_run", "_tell", "abandoned", "command")
+    __slots__ = ("_attempt", "_begun", "_grace", "_lanes", "_over", "_run", "_tell", "abandoned", "command")
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class AttemptJob:
         self._tell = tell
         self._attempt: Attempt | None = None
         self._grace: Timer | None = None
+        self._begun = 0.0
         self._over = False
 
     async def perform(self) -> None:
@@ -45,6 +49,7 @@ class AttemptJob:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a lane is a task
         self._attempt = Attempt(task, self._begin_grace)
+        self._begun = perf_counter()
         ended: StepEnded | None = None
         try:
             ended = await execute_node(self._run, self.command, self._attempt)
@@ -80,13 +85,33 @@ class AttemptJob:
         self._over = True
         if self._grace is not None:
             self._grace.cancel()
+        if ended is not None and self._attempt is not None:
+            self._count(ended)
         self._tell(self.command.path, ended)
+
+    def _count(self, ended: StepEnded) -> None:
+        answer = ended.answer
+        try:
+            node = self._run.locate(self.command.path)[1].type.type
+        except KeyError:  # a graph that is not its document's: the attempt has failed by it
+            return
+        if isinstance(answer, NodeFailed):
+            status = "CANCELED" if answer.canceled else "FAILED"
+        else:
+            status = "SKIPPED" if answer.outcome == SKIPPED else "COMPLETED"
+        NODE_ATTEMPTS.add(node, status)
+        NODE_SECONDS.observe(perf_counter() - self._begun, node)
 
     def _broken(self, error: Exception) -> StepEnded:
         answer = NodeFailed(self.command.path, self._run.clock.now(), ErrorClass.EXECUTION_ERROR)
         message = f"the attempt broke by {type(error).__name__}, which is a bug of riven"
         failure = {"type": ErrorClass.EXECUTION_ERROR.value, "message": message}
-        return StepEnded(answer, self.command.step, self.command.attempt, error=failure)
+        return StepEnded(
+            answer,
+            self.command.step,
+            self._run.number(self.command.path, self.command.attempt),
+            error=failure,
+        )
 
     def _ids(self) -> dict[str, str]:
         return {"executionId": self._run.execution_id, "nodePath": self.command.path}

@@ -14,6 +14,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 from node_types_page import node_types_page
+from problems_page import problems_page
 
 from riven.core.graph import ALWAYS, DONE, FAILURE, Join, JoinRule
 from riven.core.joins import DeadReason, End, Tally, decide, resolve_edge, runs_early
@@ -132,7 +133,10 @@ SECTIONS = {
     "docs/reference/joins.md": {"edges": edge_table, "joins": join_table},
     "docs/reference/states.md": {"phases": state_diagram},
 }
-PAGES = {"docs/reference/node-types.md": node_types_page}
+PAGES = {
+    "docs/reference/node-types.md": node_types_page,
+    "docs/reference/problems.md": problems_page,
+}
 
 
 def generated() -> Iterator[tuple[Path, str]]:

@@ -89,7 +89,7 @@ def test_a_workflow_without_nodes_is_one(text: str) -> None:
 BROKEN = [
     # fields
     ("nodes: {}", ["1 name missing_field"]),
-    ("name: My Flow", ["1 name invalid_value"]),
+    ("name: My Flow", ["1 name invalid_name"]),
     ("name: x\nnodez: {}", ["2 nodez unknown_field"]),
     ("name: x\nnodes: []", ["2 nodes wrong_type"]),
     ("name: x\nedges: {}", ["2 edges wrong_type"]),

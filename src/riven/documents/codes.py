@@ -60,6 +60,8 @@ class Code(StrEnum):
     CALL_RECURSION = "call_recursion"
     # the input
     INVALID_SCHEMA = "invalid_schema"
+    # what is stored
+    DAMAGED_DOCUMENT = "damaged_document"
 
 
 MEANINGS: Final[Mapping[str, tuple[str, str]]] = {
@@ -147,6 +149,7 @@ MEANINGS: Final[Mapping[str, tuple[str, str]]] = {
         "The schema of the input is no JSON Schema 2020-12, or refers to something outside of the document.",
         "Mend the place that is named.",
     ),
+    Code.DAMAGED_DOCUMENT: ("A stored version cannot be read any more.", "Publish the document anew."),
     GraphCode.TOO_MANY_NODES: ("The document has more than 10,000 nodes, bodies included.", "Split it by `call`."),
     GraphCode.TOO_MANY_LEVELS: ("Bodies and calls are nested deeper than 8 levels.", "Take an inner part out into a step of its own."),
     GraphCode.DUPLICATE_NODE: ("Two nodes of a stored graph have one key.", "Publish the document anew."),

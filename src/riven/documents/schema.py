@@ -19,6 +19,7 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 from riven.core.graph import Join, JoinRule
 from riven.nodes.contract import NodeType
@@ -46,8 +47,10 @@ def _workflow_name(name: str) -> str:
     if not WORKFLOW_NAME.fullmatch(name):
         example = re.sub(r"[^a-z0-9]+", "-", name.lower()[:63]).strip("-0123456789")
         such = f", such as {example}" if WORKFLOW_NAME.fullmatch(example) else ""
-        raise ValueError(
-            f"a name has small letters, digits and hyphens, begins with a letter, and has at most 63 of them{such}"
+        raise PydanticCustomError(
+            "invalid_name",
+            "a name has small letters, digits and hyphens, begins with a letter, and has at most 63 of them{such}",
+            {"such": such},
         )
     return name
 

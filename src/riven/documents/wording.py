@@ -150,7 +150,8 @@ def _fault(
     if kind in _WANTED:
         said = f"{name} must be {_WANTED[kind]}, not {described(value)}"
         return Fault(location, Code.WRONG_TYPE, said, value, kind)
-    return Fault(location, Code.INVALID_VALUE, _refused(kind, name, value, context, line["msg"]), value, kind)
+    code = Code.INVALID_NAME if kind == Code.INVALID_NAME else Code.INVALID_VALUE
+    return Fault(location, code, _refused(kind, name, value, context, line["msg"]), value, kind)
 
 
 def _refused(kind: str, name: str, value: Json, context: Mapping[str, Any], message: str) -> str:

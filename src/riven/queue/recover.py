@@ -10,14 +10,21 @@ from riven.db.statements import load
 
 _RECOVER = load("riven.queue", "recover")
 _HAND_BACK = load("riven.queue", "hand_back")
+_HAND_BACK_FORGOTTEN = load("riven.queue", "hand_back_forgotten")
 _HAND_BACK_RUN = load("riven.queue", "hand_back_run")
+_POSTPONE = load("riven.queue", "postpone")
 _PROMOTE = load("riven.queue", "promote")
 _NEXT_DUE = load("riven.queue", "next_due")
 _WAKE = load("riven.queue", "wake")
 _PARK = load("riven.queue", "park")
 _CLEAR_WRONG_HINTS = load("riven.queue", "clear_wrong_hints")
 
-_MOST = 500
+MOST = 500
+"""Items that one statement moves at most."""
+SUSPECT_AFTER = 2
+"""Owners that died while they drove a run, without an outcome in between, before it is a suspect."""
+LAST_RECOVERY = 5
+"""The death that ends the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +34,21 @@ class Recovered:
     workspace_id: UUID
     stale: bool
     """Claimed too long ago by a process that lives; otherwise its owner is dead."""
+    recoveries: int
+    """Owners that this run has lost without progress; 0 where this loss was none of its own."""
 
 
-async def recover_stale_items(database: Database, *, lease_ttl: float, stale_after: float) -> list[Recovered]:
-    """Items of dead processes, and items CLAIMED for longer than `stale_after` seconds."""
-    async with database.transaction() as connection:
-        rows = await connection.fetch(_RECOVER, lease_ttl, stale_after, _MOST)
+async def recover_stale_items(connection: Connection, *, stale_after: float) -> list[Recovered]:
+    """Items of dead processes, and items CLAIMED for longer than `stale_after` seconds; `MOST` of them.
+
+    Who is dead, `lease.bury_dead` judges.
+    """
+    rows = await connection.fetch(_RECOVER, stale_after, MOST, SUSPECT_AFTER)
     return [
-        Recovered(row["queue_id"], row["execution_id"], row["workspace_id"], row["stale"]) for row in rows
+        Recovered(
+            row["queue_id"], row["execution_id"], row["workspace_id"], row["stale"], row["recoveries"] or 0
+        )
+        for row in rows
     ]
 
 
@@ -43,6 +57,21 @@ async def hand_back(
 ) -> list[UUID]:
     """What a stopping process gives back; answers the workspaces to wake."""
     return [row["workspace_id"] for row in await connection.fetch(_HAND_BACK, owner, executions)]
+
+
+async def hand_back_forgotten(
+    database: Database, owner: UUID, driven: Sequence[UUID]
+) -> list[tuple[UUID, UUID]]:
+    """Items that `owner` holds without driving them: execution and workspace of each. `driven` is read before."""
+    async with database.transaction() as connection:
+        rows = await connection.fetch(_HAND_BACK_FORGOTTEN, owner, driven)
+    return [(row["execution_id"], row["workspace_id"]) for row in rows]
+
+
+async def postpone(database: Database, execution_id: UUID, owner: UUID, seconds: float) -> None:
+    """A claimed run whose turn has not come: back in line for a moment, slot kept."""
+    async with database.transaction() as connection:
+        await connection.execute(_POSTPONE, execution_id, owner, seconds)
 
 
 async def hand_back_run(connection: Connection, execution_id: UUID, run: int, token: int) -> UUID | None:
@@ -54,7 +83,7 @@ async def hand_back_run(connection: Connection, execution_id: UUID, run: int, to
 async def promote_due(database: Database) -> list[UUID]:
     """Let items whose time has come be claimed; answers their workspaces."""
     async with database.transaction() as connection:
-        return [row["workspace_id"] for row in await connection.fetch(_PROMOTE, _MOST)]
+        return [row["workspace_id"] for row in await connection.fetch(_PROMOTE, MOST)]
 
 
 async def next_due_in(connection: Connection) -> float | None:

@@ -7,7 +7,7 @@ from tests.engines.embedded.workers import Worker, eventually, installation, wor
 from riven.db.identity import new_id
 from riven.nodes.function import function
 from riven.nodes.functions import Functions
-from riven.queue.recover import recover_stale_items, wake_waiting
+from riven.queue.recover import wake_waiting
 
 CHAIN = """
 name: chain
@@ -75,9 +75,7 @@ async def test_what_was_completed_is_not_done_again_by_the_next_owner(database_u
         await one.freeze()
         assert (await here.execution(execution_id))["status"] == "RUNNING"
         gate.set()
-        async with here.database.transaction() as connection:
-            await connection.execute("DELETE FROM processes")
-        recovered = await recover_stale_items(here.database, lease_ttl=15, stale_after=300)
+        recovered = await here.recover()
         assert [each.execution_id for each in recovered] == [execution_id]
         async with worker(here):
             row = await here.until(execution_id, "COMPLETED", "FAILED")
@@ -104,9 +102,7 @@ async def test_an_older_owner_writes_nothing_any_more(database_url):
         await here.until(execution_id, "RUNNING")
         old.loop.stop()
         await old.task
-        async with here.database.transaction() as connection:
-            await connection.execute("DELETE FROM processes")
-        await recover_stale_items(here.database, lease_ttl=15, stale_after=300)
+        await here.recover()
         new = Worker(here)
         await eventually(lambda: new.engine.running)
         gates[0].set()

@@ -20,6 +20,7 @@ from riven.nodes.functions import FunctionPool, Functions
 from riven.nodes.registry import Registry
 from riven.queue.enqueue import NewItem, enqueue_executions
 from riven.queue.lease import Process
+from riven.queue.recover import Recovered, recover_stale_items
 from riven.queue.wake import Announcer
 from riven.wire.document import to_json
 
@@ -91,6 +92,12 @@ class Installation:
             )
             await connection.execute("UPDATE workspaces SET idle = false")
         return execution_id
+
+    async def recover(self) -> list[Recovered]:
+        """Put back in line what every process holds, as if all of them were dead."""
+        async with self.database.transaction() as connection:
+            await connection.execute("DELETE FROM processes")
+            return await recover_stale_items(connection, stale_after=300)
 
     async def row(self, statement: str, *values):
         async with self.database.read() as connection:

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 from riven.api.activity import endpoints as activity
 from riven.api.binding import Operation
 from riven.api.capacity import endpoints as capacity
+from riven.api.executions import endpoints as executions
 from riven.api.gate import Gate
 from riven.api.health import router as health
 from riven.api.keys import endpoints as keys
@@ -16,6 +17,8 @@ from riven.api.openapi import describe
 from riven.api.pages import router as pages
 from riven.api.state import AppState
 from riven.api.tiers import endpoints as tiers
+from riven.api.tooling import endpoints as tooling
+from riven.api.workflows import endpoints as workflows
 from riven.api.workspaces import endpoints as workspaces
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -25,6 +28,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     activity.router,
     capacity.router,
     tiers.router,
+    workflows.router,
+    tooling.router,
+    executions.router,
     health,
     pages,
 )

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from riven.api.problems import ProblemError, problem_response
-from riven.api.requests import BODY_LIMIT, ApiRequest, check_length
+from riven.api.requests import BODY_LIMIT, DOCUMENT_LIMIT, ApiRequest, check_length
 from riven.api.state import AppState
 from riven.core.errors import Problem, RivenError
 from riven.documents.places import dotted
@@ -67,6 +67,12 @@ class Operation(APIRoute):
             self._bound.check_names(request)
         response: Response = await self._bound.call(request)
         return response
+
+
+class DocumentOperation(Operation):
+    """Takes a workflow document: a text of up to 4 MiB, which the endpoint reads by itself."""
+
+    body_limit = DOCUMENT_LIMIT
 
 
 class PublicOperation(Operation):

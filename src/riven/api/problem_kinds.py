@@ -50,6 +50,20 @@ _ALL: Final = (
         "This belongs to a workspace in which the caller is nobody.",
         "Use a key of that workspace, or become a member of it.",
     ),
+    ProblemKind(
+        "foreign_workflow",
+        403,
+        "Foreign workflow",
+        "The workflow belongs to another workspace.",
+        "Start it in its own workspace, or name one of the workspace's own.",
+    ),
+    ProblemKind(
+        "workspace_disabled",
+        403,
+        "Workspace disabled",
+        "The workspace is disabled: it starts nothing, and what is in line waits.",
+        "Have the platform enable it again.",
+    ),
     ProblemKind("not_found", 404, "Not found", "There is nothing at this address.", "Check the address and its ids."),
     ProblemKind(
         "workspace_not_found",
@@ -57,6 +71,20 @@ _ALL: Final = (
         "Workspace not found",
         "There is no workspace with this id.",
         "Take the id from `GET /api/v1/workspaces`.",
+    ),
+    ProblemKind(
+        "workflow_not_found",
+        404,
+        "Workflow not found",
+        "The workspace has no workflow of this name or id, or it was archived.",
+        "Take it from `GET /api/v1/workspaces/{workspaceId}/workflows`, or save and publish it.",
+    ),
+    ProblemKind(
+        "version_not_found",
+        404,
+        "Version not found",
+        "The workflow has no such version.",
+        "Take one from `GET /api/v1/workspaces/{workspaceId}/workflows/{name}/versions`, or leave it out for the latest.",
     ),
     ProblemKind(
         "key_not_found",
@@ -85,6 +113,20 @@ _ALL: Final = (
         "Conflict",
         "What is asked for cannot be done in the state that it is in now.",
         "Look at its state, and decide anew.",
+    ),
+    ProblemKind(
+        "workflow_not_published",
+        409,
+        "Workflow not published",
+        "The workflow is a draft: there is no version of it that could run.",
+        "Publish it.",
+    ),
+    ProblemKind(
+        "refused_by_constraint",
+        409,
+        "Refused by a constraint",
+        "The database refused the rows; nothing was stored.",
+        "Read what the request names again, and decide anew.",
     ),
     ProblemKind(
         "member_exists",
@@ -122,6 +164,27 @@ _ALL: Final = (
         "Mend every place that `errors` names.",
     ),
     ProblemKind(
+        "invalid_workflow",
+        422,
+        "Invalid workflow",
+        "The draft has errors, so it cannot become a version; `errors` lists all of them, warnings too.",
+        "Mend every place whose severity is error, save, and publish again.",
+    ),
+    ProblemKind(
+        "invalid_input",
+        422,
+        "Invalid input",
+        "The input does not fit the schema of the workflow's version; nothing was started.",
+        "Mend every place that `errors` names.",
+    ),
+    ProblemKind(
+        "idempotency_key_reused",
+        422,
+        "Idempotency key reused",
+        "The `Idempotency-Key` came with another request before.",
+        "Send a new request with a new key; repeat an old one as it was.",
+    ),
+    ProblemKind(
         "rate_limited",
         429,
         "Too many requests",
@@ -136,6 +199,13 @@ _ALL: Final = (
         "Wait for the seconds that `Retry-After` says, or have the limit raised.",
     ),
     ProblemKind(
+        "queued_limit",
+        429,
+        "Queue limit reached",
+        "The workspace has as many executions in line as it may have.",
+        "Wait until some have started and for the seconds that `Retry-After` says, or have the limit raised.",
+    ),
+    ProblemKind(
         "internal_error",
         500,
         "Internal error",
@@ -148,6 +218,13 @@ _ALL: Final = (
         "Unavailable",
         "The database, or something else that is needed, cannot be reached.",
         "Try again after the seconds that `Retry-After` says.",
+    ),
+    ProblemKind(
+        "idempotency_key_busy",
+        503,
+        "Idempotency key busy",
+        "Another request with the same `Idempotency-Key` is being written in a transaction that lasts.",
+        "Repeat the request after the seconds that `Retry-After` says: it gets the answer of the first one.",
     ),
     ProblemKind(
         "identity_provider_unavailable",

@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from riven.api.limits import RateLimiter
+from riven.catalog.check import DocumentChecker
 from riven.db.engine import Database
 from riven.db.schema import is_current
+from riven.intake.gather import Intake
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry
 from riven.queue.wake import Announcer
@@ -46,7 +48,13 @@ class AppState:
     expose_metrics: Callable[[], Awaitable[Exposition]] | None = None
     observe: Callable[[str, str, int, float], None] | None = None
     """Told of every answer: method, route, status, seconds."""
+    checker: DocumentChecker = field(init=False)
+    intake: Intake = field(init=False)
     _schema_is_current: bool = False
+
+    def __post_init__(self) -> None:
+        self.checker = DocumentChecker(self.database, self.registry, self.functions.names)
+        self.intake = Intake(self.database, self.announcer.announce)
 
     async def schema_is_current(self) -> bool:
         """Asked until it is: a schema only moves forward, and this code lives on every later one."""
@@ -59,5 +67,7 @@ class AppState:
 
     async def close(self) -> None:
         """The database stays open: it is its builder's."""
+        await self.intake.close()
+        self.checker.close()
         await self.authenticator.close()
         await self.announcer.close()

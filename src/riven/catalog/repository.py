@@ -9,6 +9,7 @@ from uuid import UUID
 from riven.catalog.errors import WorkflowNotFoundError
 from riven.db.engine import Connection, Row
 from riven.db.statements import load
+from riven.documents.schema import WORKFLOW_NAME
 from riven.tenancy.activity import LAST_ID, Activity, record_activity
 from riven.tenancy.policies import Scope
 from riven.wire.document import Json
@@ -56,7 +57,7 @@ class Named:
 
 
 async def get_workflow(connection: Connection, scope: Scope, name: str) -> Workflow:
-    return _required(await connection.fetch_row(_GET, scope.workspace_id, name), name)
+    return _required(await connection.fetch_row(_GET, scope.workspace_id, known_name(name)), name)
 
 
 async def find_locked(connection: Connection, scope: Scope, name: str) -> Workflow | None:
@@ -66,7 +67,7 @@ async def find_locked(connection: Connection, scope: Scope, name: str) -> Workfl
 
 
 async def lock_workflow(connection: Connection, scope: Scope, name: str) -> Workflow:
-    return _required(await connection.fetch_row(_LOCK, scope.workspace_id, name), name)
+    return _required(await connection.fetch_row(_LOCK, scope.workspace_id, known_name(name)), name)
 
 
 async def list_workflows(
@@ -78,7 +79,7 @@ async def list_workflows(
 
 
 async def get_named(connection: Connection, scope: Scope, name: str) -> Named:
-    row = await connection.fetch_row(_LATEST, scope.workspace_id, name)
+    row = await connection.fetch_row(_LATEST, scope.workspace_id, known_name(name))
     if row is None:
         raise unknown(name)
     return Named(row["id"], row["name"], row["latest_version"])
@@ -97,8 +98,15 @@ async def record_change(
     await record_activity(connection, entry)
 
 
+def known_name(name: str) -> str:
+    """Raises WorkflowNotFoundError for what is no name: nothing is called so, and the database need not be asked."""
+    if not WORKFLOW_NAME.fullmatch(name):
+        raise unknown(name)
+    return name
+
+
 def unknown(name: str) -> WorkflowNotFoundError:
-    return WorkflowNotFoundError(f"there is no workflow {name[:63]} in this workspace; save it first")
+    return WorkflowNotFoundError(f"there is no workflow {name[:63]!r} in this workspace; save it first")
 
 
 def _required(row: Row | None, name: str) -> Workflow:

@@ -112,7 +112,7 @@ async def list_versions(
 ) -> Sequence[VersionSummary]:
     """Newest first; also those of an archived workflow."""
     named = await get_named(connection, scope, name)
-    rows = await connection.fetch(_LIST, named.id, before or _AFTER_ALL, limit)
+    rows = await connection.fetch(_LIST, named.id, min(before or _AFTER_ALL, _AFTER_ALL), limit)
     return [
         VersionSummary(
             id=row["id"],

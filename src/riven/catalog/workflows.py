@@ -59,12 +59,6 @@ class Expected:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    workflow: Workflow
-    created: bool
-
-
 async def save_draft(
     database: Database,
     scope: Scope,
@@ -72,7 +66,7 @@ async def save_draft(
     name: str,
     text: bytes,
     expected: Expected = Expected(),
-) -> Saved:
+) -> Workflow:
     """Whatever is wrong with the document is kept beside it, and keeps it from being published.
 
     Raises:
@@ -87,7 +81,7 @@ async def save_draft(
             found = await find_locked(connection, scope, name)
             expected.check(found)
             if await _write(connection, scope, name, source, checked, found):
-                return Saved(await get_workflow(connection, scope, name), created=found is None)
+                return await get_workflow(connection, scope, name)
     raise ConflictError(f"the workflow {name} is being created and archived by others all the time")
 
 

@@ -241,18 +241,8 @@ class _Judge:
                     break
         if refusals:
             return _joined(refusals)
-        # Ids in order: what was asked for first is first in line and in lists.
-        executions = sorted(new_id() for _ in rows)
-        items = sorted(new_id() for _ in rows)
-        return Plan(
-            [
-                Row(scope, new, resolved, input, Accepted(execution_id, queue_id))
-                for (scope, new, resolved, input), execution_id, queue_id in zip(
-                    rows, executions, items, strict=True
-                )
-            ],
-            self.wish.key,
-        )
+        # Ids grow: what was asked for first is first in line and in lists.
+        return Plan([Row(*row, Accepted(new_id(), new_id())) for row in rows], self.wish.key)
 
     def _row(self, scope: Scope, new: NewExecution) -> tuple[Scope, NewExecution, Resolved, str]:
         if problems := tuple(field_problems(new)):

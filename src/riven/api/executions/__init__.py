@@ -1,0 +1,1 @@
+"""Executions: start them, see them, steer them."""

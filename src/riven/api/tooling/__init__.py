@@ -1,0 +1,1 @@
+"""What editors and forms are made from: validation, the schema of documents, node types."""

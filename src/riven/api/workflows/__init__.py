@@ -1,0 +1,1 @@
+"""Workflows: drafts, publishing, versions."""

@@ -9,6 +9,7 @@ from riven.core.validation import GraphCode, validate
 from riven.documents.draft import Draft, DraftScope
 from riven.documents.findings import Findings
 from riven.documents.nearest import hint
+from riven.documents.normalise import labels_of
 from riven.documents.places import Location, shorten
 
 _STEP: Final = re.compile(r"nodes\.([^.\[\]]+)\.body\.")
@@ -62,7 +63,7 @@ def _tell_of_edge(
     elif problem.code == GraphCode.UNKNOWN_OUTCOME and edge.outcome is not None:
         source = scope.nodes[edge.source]
         if source.type is not None:
-            message += hint(edge.outcome, source.type.outcomes)
+            message += hint(edge.outcome, labels_of(source.type, source.config))
     findings.error(edge.location if end is None else edge.place(end), problem.code, message)
 
 

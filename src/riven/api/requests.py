@@ -22,8 +22,8 @@ DOCUMENT_LIMIT: Final = 4 << 20
 
 _MANY_DIGITS: Final = re.compile(rb"[0-9]{19}")
 _SHOWN: Final = 100
-# A text, or an integer: one of so many digits is told by its length alone, since Python would refuse to read it.
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(-?[0-9]{19,})(?![0-9.eE])', re.DOTALL)
+# A text, a number with a fraction or an exponent, or an integer.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|-?[0-9]++[.eE][0-9.eE+-]*+|(-?[0-9]++)', re.DOTALL)
 
 
 class ApiRequest(Request):
@@ -102,7 +102,7 @@ def _check_integers(body: bytes, value: Json) -> None:
 
 
 def _is_beyond(number: str) -> bool:
-    if len(number) > 20:
+    if len(number) > 20:  # told by its length, since Python would refuse to read thousands of digits
         return True
     try:
         check_number(int(number))

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from riven.nodes.fair_line import CALLER
 from riven.nodes.function_pool import FunctionPool
 
 
@@ -171,3 +172,19 @@ def test_a_stuck_thread_does_not_hold_up_the_end_of_the_process() -> None:
 def test_needs_a_thread() -> None:
     with pytest.raises(ValueError, match="at least one"):
         FunctionPool(0)
+
+
+async def test_callers_take_turns_when_threads_are_rare():
+    pool, gate, order = FunctionPool(1), threading.Event(), []
+
+    async def call(caller: str) -> None:
+        CALLER.set(caller)
+        await pool.run(lambda: order.append(caller))
+
+    blocked = asyncio.create_task(pool.run(gate.wait))
+    calls = [asyncio.create_task(call(caller)) for caller in ["crowd"] * 4 + ["small"]]
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(blocked, *calls)
+    assert order == ["crowd", "small", "crowd", "crowd", "crowd"]
+    pool.stop()

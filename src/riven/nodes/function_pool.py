@@ -2,18 +2,19 @@
 
 A thread cannot be stopped from outside. Whoever stops waiting for a call abandons it: the result is dropped when it
 comes, and the thread counts against the bound until then. Threads are daemons, unlike those of the standard library's
-executors, which the interpreter waits for on its way out.
+executors, which the interpreter waits for on its way out. Calls that wait take turns by caller.
 """
 
 import asyncio
 import contextlib
 import contextvars
 import threading
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, TypeVar
+
+from riven.nodes.fair_line import CALLER, FairLine
 
 ResultT = TypeVar("ResultT")
 
@@ -45,7 +46,10 @@ class _Job:
 
 
 class FunctionPool:
-    """At most `size` calls at a time; further ones wait in order. May be shared by several event loops."""
+    """At most `size` calls at a time; further ones wait, in order and by turns of `fair_line.CALLER`.
+
+    May be shared by several event loops.
+    """
 
     def __init__(self, size: int = DEFAULT_SIZE) -> None:
         if size < 1:
@@ -53,7 +57,7 @@ class FunctionPool:
         self.size = size
         self._lock = threading.Lock()
         self._handed_over: SimpleQueue[_Job | None] = SimpleQueue()
-        self._waiting: deque[_Job] = deque()
+        self._waiting: FairLine[_Job] = FairLine()
         self._busy = 0
         self._idle = 0
         self._abandoned = 0
@@ -79,7 +83,7 @@ class FunctionPool:
             if self._busy < self.size:
                 self._start(job)
             else:
-                self._waiting.append(job)
+                self._waiting.push(CALLER.get(), job)
         try:
             value, error = await job.answer
         except asyncio.CancelledError:
@@ -96,8 +100,7 @@ class FunctionPool:
         """Start nothing more. Threads end when their call does; stopping twice is safe."""
         with self._lock:
             self._stopped = True
-            waiting, idle = list(self._waiting), self._idle
-            self._waiting.clear()
+            waiting, idle = self._waiting.clear(), self._idle
             self._idle = 0
         for _ in range(idle):
             self._handed_over.put(None)
@@ -129,7 +132,7 @@ class FunctionPool:
             if ended.abandoned:
                 self._abandoned -= 1
             while self._waiting:
-                job = self._waiting.popleft()
+                job = self._waiting.pop()
                 if not job.abandoned:
                     job.running = True
                     return job, False

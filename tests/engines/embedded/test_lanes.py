@@ -10,8 +10,9 @@ from riven.engines.embedded.lanes import Lanes
 class Work:
     """A job that does what a test says."""
 
-    def __init__(self, do: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, do: Callable[[], Awaitable[None]] | None = None, caller: str = "one") -> None:
         self.do = do
+        self.caller = caller
         self.abandoned = False
         self.began = False
         self.task: asyncio.Task[None] | None = None
@@ -65,6 +66,24 @@ async def test_jobs_begin_in_the_order_in_which_they_came():
     await until(lambda: lanes.open == 0)
 
     assert order == list(range(20))
+
+
+async def test_workspaces_take_turns_as_soon_as_several_want_to_begin():
+    lanes = Lanes(1)
+    order: list[str] = []
+
+    def job(caller: str) -> Work:
+        async def do() -> None:
+            order.append(caller)
+            await asyncio.sleep(0)
+
+        return Work(do, caller)
+
+    for caller in ["crowd"] * 6 + ["small"] * 2 + ["tiny"]:
+        lanes.submit(job(caller))
+    await until(lambda: lanes.open == 0)
+
+    assert order == ["crowd", "small", "tiny", "crowd", "small", *["crowd"] * 4]
 
 
 async def test_a_lane_lets_others_have_the_loop():

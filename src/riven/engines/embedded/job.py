@@ -14,6 +14,7 @@ from riven.effects.context import RunContext, Timer
 from riven.effects.execute import ended_by, execute_node
 from riven.effects.recorder import StepEnded
 from riven.engines.embedded.lanes import Lanes
+from riven.nodes.fair_line import CALLER
 from riven.telemetry.metrics import NODE_ATTEMPTS, NODE_SECONDS
 
 _log = logging.getLogger("riven.engine")
@@ -23,7 +24,18 @@ GRACE = 5_000
 
 
 class AttemptJob:
-    __slots__ = ("_attempt", "_begun", "_grace", "_lanes", "_over", "_run", "_tell", "abandoned", "command")
+    __slots__ = (
+        "_attempt",
+        "_begun",
+        "_grace",
+        "_lanes",
+        "_over",
+        "_run",
+        "_tell",
+        "abandoned",
+        "caller",
+        "command",
+    )
 
     def __init__(
         self,
@@ -35,6 +47,7 @@ class AttemptJob:
         """`tell` is called once, with None if the lane was ended from outside, with everything else."""
         self.command = command
         self.abandoned = False
+        self.caller = run.facts["workspace"]["id"]
         self._run = run
         self._lanes = lanes
         self._tell = tell
@@ -50,6 +63,7 @@ class AttemptJob:
         assert task is not None  # noqa: S101 - a lane is a task
         self._attempt = Attempt(task, self._begin_grace)
         self._begun = perf_counter()
+        CALLER.set(self.caller)
         ended: StepEnded | None = None
         try:
             ended = await execute_node(self._run, self.command, self._attempt)

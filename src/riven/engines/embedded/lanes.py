@@ -1,14 +1,16 @@
 """Bounded concurrency without a task for each attempt.
 
-A lane is a task that takes jobs from one queue, oldest first, until the queue is empty. As long as jobs end without
+A lane is a task that takes jobs from one line, oldest first, until nothing is in line. As long as jobs end without
 waiting for anything, one lane does them all, one after the other; only when a job waits does the next lane go on with
-the queue. So true parallelism costs tasks, and nothing else does.
+the line. So true parallelism costs tasks, and nothing else does. Workspaces take turns as soon as several are in line.
 """
 
 import asyncio
 import logging
-from collections import deque
+from collections.abc import Hashable
 from typing import Protocol
+
+from riven.nodes.fair_line import FairLine
 
 _log = logging.getLogger("riven.engine")
 
@@ -22,6 +24,8 @@ _LAST_ROUNDS = 10
 class Job(Protocol):
     abandoned: bool
     """Given up by whoever waited for it: its lane is no longer counted."""
+    caller: Hashable
+    """Whose turn it takes: its workspace."""
 
     async def perform(self) -> None:
         """Raises nothing but CancelledError, when its lane is to end."""
@@ -34,16 +38,16 @@ class Lanes:
         if limit < 1:
             raise ValueError("at least one node must be able to run at a time")
         self.limit = limit
-        self._queue: deque[Job] = deque()
+        self._line: FairLine[Job] = FairLine()
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._counted = 0
         self._looking = False
-        """A lane is about to look at the queue."""
+        """A lane is about to look at the line."""
         self._closed = False
 
     @property
     def waiting(self) -> int:
-        return len(self._queue)
+        return len(self._line)
 
     @property
     def open(self) -> int:
@@ -51,7 +55,7 @@ class Lanes:
         return self._counted
 
     def submit(self, job: Job) -> None:
-        self._queue.append(job)
+        self._line.push(job.caller, job)
         self._open_lane()
 
     def abandon(self, job: Job) -> None:
@@ -63,7 +67,7 @@ class Lanes:
     async def close(self) -> None:
         """End every lane. Jobs that are still there are canceled; those that refuse are left to themselves."""
         self._closed = True
-        self._queue.clear()
+        self._line.clear()
         for task in list(self._tasks):
             task.cancel()
         for _ in range(_LAST_ROUNDS):
@@ -72,7 +76,7 @@ class Lanes:
             await asyncio.sleep(0)
 
     def _open_lane(self) -> None:
-        if self._queue and not self._looking and self._counted < self.limit and not self._closed:
+        if self._line and not self._looking and self._counted < self.limit and not self._closed:
             self._looking = True
             self._counted += 1
             task = asyncio.get_running_loop().create_task(self._lane(), name="riven-lane")
@@ -89,9 +93,9 @@ class Lanes:
         turns = 0
         self._looking = False
         try:
-            while self._queue or await self._more():
-                job = self._queue.popleft()
-                if self._queue:
+            while self._line or await self._more():
+                job = self._line.pop()
+                if self._line:
                     self._open_lane()
                 await job.perform()
                 if job.abandoned:
@@ -107,7 +111,7 @@ class Lanes:
             self._open_lane()
 
     async def _more(self) -> bool:
-        """The queue is empty. What follows from the last job is often there one turn of the loop later."""
+        """Nothing is in line. What follows from the last job is often there one turn of the loop later."""
         if self._looking or self._closed:
             return False
         self._looking = True
@@ -115,4 +119,4 @@ class Lanes:
             await asyncio.sleep(0)
         finally:
             self._looking = False
-        return bool(self._queue)
+        return bool(self._line)

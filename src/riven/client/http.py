@@ -5,33 +5,39 @@
         execution = await riven.wait(started.execution_id)
 
 Objects are the API's own JSON. Every start carries an Idempotency-Key, one of its own unless the caller gives one, so
-that a start whose answer was lost is sent again and still happens once. Reads, and starts, are sent again when nobody
-answers or the server asks for patience (429, 503); everything else is sent once.
+that a start whose answer was lost is sent again and still happens once. Reads and starts are sent again when nobody
+answers or the server asks for patience (429, 503); everything else only when it cannot have arrived.
 """
 
 import asyncio
 import json
+import re
+import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 from urllib.parse import quote
 
 import httpx
 
-from riven.client.errors import FieldError, RefusedError, ServerAwayError
+from riven.client.errors import ClientError, FieldError, RefusedError, ServerAwayError
+from riven.client.events import ServerEvent, parse_events
 from riven.wire.document import Json
 
 Object: TypeAlias = dict[str, Any]
 
 TERMINAL = frozenset({"COMPLETED", "FAILED", "CANCELED"})
-_TRIES = 5
+_COME_BACK = frozenset({429, 503})
 _FIRST_DELAY = 0.2
 _LONGEST_DELAY = 5.0
 _QUIET = 45.0
 """Seconds without a word, keep-alives included, after which a stream of events counts as broken."""
+_THIS_MACHINE = re.compile(r"^https?://(?:localhost|127\.[0-9.]+|\[::1\])(?:[:/]|$)", re.IGNORECASE)
+_NOTHING: Final = object()
+"""No body at all, where None would be the JSON value null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +47,30 @@ class Started:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEvent:
-    """`snapshot`, `node` or `execution`, and the object that changed."""
-
-    kind: str
-    data: Object
-    id: str | None = None
-
-
 class Client:
     """Belongs to one event loop. Raises RefusedError for what the server refuses, ServerAwayError when nobody answers."""
 
-    def __init__(self, url: str, api_key: str, *, timeout: float = 30.0) -> None:
-        self._http = httpx.AsyncClient(
-            base_url=url.rstrip("/"),
-            headers={"Authorization": f"Bearer {api_key}"},
-            timeout=timeout,
-            trust_env=False,
-        )
+    def __init__(
+        self, url: str, api_key: str, *, timeout: float = 30.0, tries: int = 5, patience: float = 60.0
+    ) -> None:
+        """`timeout` in seconds, of one request; `tries` of a request that may be repeated.
+
+        `patience`: seconds for which a stream of events that broke off is taken up again.
+
+        Raises:
+            ClientError: the address or the key is none.
+        """
+        self._tries = tries
+        self._patience = patience
+        try:
+            self._http = httpx.AsyncClient(
+                base_url=_address(url),
+                headers={"Authorization": f"Bearer {api_key}"},
+                timeout=timeout,
+                trust_env=_THIS_MACHINE.match(url) is None,  # a proxy is for what lies outside
+            )
+        except UnicodeEncodeError:
+            raise ClientError("the API key has characters that none has") from None
 
     async def __aenter__(self) -> Self:
         return self
@@ -110,7 +121,7 @@ class Client:
         return [_started(each) for each in answer["executions"]]
 
     async def execution(self, execution_id: str) -> Object:
-        return await self._read(f"/workflow/executions/{execution_id}")
+        return await self._read(f"/workflow/executions/{_part(execution_id)}")
 
     async def executions(self, **filters: Json) -> Object:
         """A page: `{items, nextCursor}`. Filters as the API names them; lists are repeated."""
@@ -118,39 +129,50 @@ class Client:
 
     async def nodes(self, execution_id: str) -> list[Object]:
         """All nodes, in document order."""
-        path, found = f"/workflow/executions/{execution_id}/nodes", []
-        page = await self._read(path)
-        found += page["items"]
-        while page["nextCursor"] is not None:
-            page = await self._read(path, {"cursor": page["nextCursor"]})
-            found += page["items"]
-        return found
+        path = f"/workflow/executions/{_part(execution_id)}/nodes"
+        return [node async for node in self.every(path)]
+
+    async def every(self, path: str, **filters: Json) -> AsyncIterator[Object]:
+        """The items of all pages of a list, read as they are asked for."""
+        cursor: str | None = None
+        while True:
+            page = await self._read(path, {**filters, "cursor": cursor})
+            for item in page["items"]:
+                yield item
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return
 
     async def waiting(self, execution_id: str) -> Object | None:
-        answer: Object | None = await self._read(f"/workflow/executions/{execution_id}/waiting")
+        """What it waits for; None: for nothing."""
+        answer: Object | None = await self._read(f"/workflow/executions/{_part(execution_id)}/waiting")
         return answer
 
     async def cancel(self, execution_id: str) -> Object:
-        return await self._send("POST", f"/workflow/executions/{execution_id}/cancel")
+        return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/cancel")
 
     async def pause(self, execution_id: str) -> Object:
-        return await self._send("POST", f"/workflow/executions/{execution_id}/pause")
+        return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/pause")
 
     async def resume(self, execution_id: str) -> Object:
-        return await self._send("POST", f"/workflow/executions/{execution_id}/resume")
+        return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/resume")
 
     async def signal(self, execution_id: str, name: str, payload: Json = None) -> Object:
-        return await self._send("POST", f"/workflow/executions/{execution_id}/signal/{_part(name)}", payload)
+        """Kept for the next node that waits for it, if none does now."""
+        path = f"/workflow/executions/{_part(execution_id)}/signal/{_part(name)}"
+        return await self._send("POST", path, payload)
 
     async def approve(
         self, execution_id: str, path: str, decision: str, *, comment: str | None = None, data: Json = None
     ) -> Object:
+        """`decision` is `approved` or `rejected`."""
         body = _given(decision=decision, comment=comment, data=data)
-        return await self._send("POST", f"/workflow/executions/{execution_id}/approvals/{_part(path)}", body)
+        address = f"/workflow/executions/{_part(execution_id)}/approvals/{_part(path)}"
+        return await self._send("POST", address, body)
 
     async def retry(self, execution_id: str) -> Object:
         """Go on from what failed, keeping what completed."""
-        return await self._send("POST", f"/workflow/executions/{execution_id}/retry")
+        return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/retry")
 
     async def rerun(
         self,
@@ -160,62 +182,70 @@ class Client:
         input: Json = None,
         version: int | None = None,
         dry_run: bool = False,
+        idempotency_key: str | None = None,
     ) -> Object:
         """A new execution like this one; with `dry_run` only which nodes would run and which are kept."""
         body = _given(fromNode=from_node, input=input, version=version, dryRun=dry_run or None)
-        return await self._start(f"/workflow/executions/{execution_id}/rerun", body, None)
+        return await self._start(f"/workflow/executions/{_part(execution_id)}/rerun", body, idempotency_key)
 
     async def events(
         self, execution_id: str, *, last_event_id: str | None = None
     ) -> AsyncIterator[ServerEvent]:
         """Snapshot, then every change, to the execution's end. Goes on after a lost connection without a gap."""
-        failures = 0
+        failures, lost = 0, 0.0
         while True:
             try:
-                async with self._stream(execution_id, last_event_id) as lines:
-                    async for event in _parsed(lines):
+                async with self._stream(execution_id, last_event_id) as chunks:
+                    async for event in parse_events(chunks):
                         failures, last_event_id = 0, event.id or last_event_id
                         yield event
                         if event.kind != "node" and event.data.get("status") in TERMINAL:
                             return
-            except ServerAwayError:
-                failures += 1
-                if failures >= _TRIES:
+                problem: ClientError = ServerAwayError("the server ended the stream of events")
+            except ServerAwayError as error:
+                problem = error
+            except RefusedError as refused:
+                if refused.status not in _COME_BACK:
                     raise
-                await asyncio.sleep(_delay(failures))
+                problem = refused
+            failures += 1
+            lost = time.monotonic() if failures == 1 else lost
+            if time.monotonic() - lost > self._patience:
+                raise problem
+            await asyncio.sleep(_delay(failures))
 
     @asynccontextmanager
     async def _stream(
         self, execution_id: str, last_event_id: str | None
-    ) -> AsyncIterator[AsyncIterator[str]]:
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         headers = {"Accept": "text/event-stream"}
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
         try:
             async with self._http.stream(
                 "GET",
-                f"/api/v1/workflow/executions/{execution_id}/events",
+                f"/api/v1/workflow/executions/{_part(execution_id)}/events",
                 headers=headers,
                 timeout=httpx.Timeout(30.0, read=_QUIET),
             ) as response:
                 if response.status_code != 200:
                     await response.aread()
                     raise _refusal(response)
-                yield response.aiter_lines()
+                yield response.aiter_bytes()
         except httpx.TransportError as error:
             raise _away(error) from error
 
     async def wait(self, execution_id: str) -> Object:
-        """The execution, once it has ended; with its nodes."""
+        """The execution with its `nodes`, once it has ended."""
         async for event in self.events(execution_id):
             if event.kind != "node" and event.data.get("status") in TERMINAL:
                 break
-        return await self.execution(execution_id)
+        return {**await self.execution(execution_id), "nodes": await self.nodes(execution_id)}
 
     # ---- the rest ----------------------------------------------------------------------------------------------------
 
     async def queue_item(self, queue_id: str) -> Object:
-        return await self._read(f"/workflow/queue/{queue_id}")
+        return await self._read(f"/workflow/queue/{_part(queue_id)}")
 
     async def put_workflow(
         self, workspace_id: str, name: str, text: str | bytes, *, if_match: str | None = None
@@ -225,9 +255,9 @@ class Client:
         if if_match is not None:
             headers["If-Match"] = if_match
         path = f"/workspaces/{workspace_id}/workflows/{_part(name)}"
-        answer = await self._request("PUT", path, content=text, headers=headers, again=True)
-        saved: Object = answer.json()
-        return saved
+        return _object(
+            await self._request("PUT", path, content=text, headers=headers, again=if_match is None)
+        )
 
     async def publish(self, workspace_id: str, name: str) -> Object:
         """`{version, published}`; raises RefusedError with all problems of an invalid draft."""
@@ -237,84 +267,125 @@ class Client:
         return await self._read(f"/workspaces/{workspace_id}/workflows/{_part(name)}")
 
     async def workflows(self, workspace_id: str, **filters: Json) -> Object:
+        """A page: `{items, nextCursor}`."""
         return await self._read(f"/workspaces/{workspace_id}/workflows", filters)
 
+    async def version(self, workspace_id: str, name: str, version: int) -> Object:
+        """With its `source`, and the versions that it `calls`."""
+        return await self._read(f"/workspaces/{workspace_id}/workflows/{_part(name)}/versions/{version}")
+
     async def workspaces(self, **filters: Json) -> Object:
+        """A page: `{items, nextCursor}`."""
         return await self._read("/workspaces", filters)
 
-    async def create_workspace(self, name: str, tier: str, limits: Object | None = None) -> Object:
-        return await self._send("POST", "/workspaces", _given(name=name, tier=tier, limits=limits))
+    async def workspace(self, workspace_id: str) -> Object:
+        return await self._read(f"/workspaces/{_part(workspace_id)}")
+
+    async def create_workspace(
+        self, name: str, tier: str, *, limits: Object | None = None, weight: int | None = None
+    ) -> Object:
+        """By a platform key. `limits`: `{running?, queued?, maxAttempts?}`."""
+        return await self._send(
+            "POST", "/workspaces", _given(name=name, tier=tier, limits=limits, weight=weight)
+        )
 
     async def change_workspace(self, workspace_id: str, change: Object) -> Object:
-        return await self._send("PATCH", f"/workspaces/{workspace_id}", change)
+        """By a platform key: `{name?, tier?, limits?, weight?, disabled?}`; a limit that is None is the tier's again."""
+        return await self._send("PATCH", f"/workspaces/{_part(workspace_id)}", change)
 
     async def capacity(self, workspace_id: str) -> Object:
-        return await self._read(f"/workspaces/{workspace_id}/capacity")
+        return await self._read(f"/workspaces/{_part(workspace_id)}/capacity")
 
-    async def keys(self, workspace_id: str, **filters: Json) -> Object:
-        return await self._read(f"/workspaces/{workspace_id}/keys", filters)
+    async def keys(self, workspace_id: str | None, **filters: Json) -> Object:
+        """A page: `{items, nextCursor}`; None: the platform's."""
+        return await self._read(keys_path(workspace_id), filters)
 
     async def create_key(
-        self, workspace_id: str, name: str, role: str, expires_at: str | None = None
+        self, workspace_id: str | None, name: str, role: str | None = None, *, expires_at: str | None = None
     ) -> Object:
+        """The only time that the `key` is seen. None: a key of the platform, which has no role."""
         body = _given(name=name, role=role, expiresAt=expires_at)
-        return await self._send("POST", f"/workspaces/{workspace_id}/keys", body)
+        return await self._send("POST", keys_path(workspace_id), body)
 
     async def revoke_key(self, key_id: str) -> None:
-        await self._request("DELETE", f"/keys/{key_id}")
+        await self._request("DELETE", f"/keys/{_part(key_id)}")
 
     # ---- requests ----------------------------------------------------------------------------------------------------
 
     async def _start(self, path: str, body: Object, key: str | None) -> Object:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
-        answer = await self._request("POST", path, json=body, headers=headers, again=True)
-        started: Object = answer.json()
-        return started
+        return _object(await self._request("POST", path, body=body, headers=headers, again=True))
 
     async def _read(self, path: str, filters: Mapping[str, Json] | None = None) -> Object:
         given = {name: value for name, value in (filters or {}).items() if value is not None}
-        read: Object = (await self._request("GET", path, parameters=given, again=True)).json()
-        return read
+        return _object(await self._request("GET", path, parameters=given, again=True))
 
-    async def _send(self, method: str, path: str, body: Json = None) -> Object:
-        answer = await self._request(method, path, json=body)
-        sent: Object = answer.json() if answer.content else {}
-        return sent
+    async def _send(self, method: str, path: str, body: object = _NOTHING) -> Object:
+        answer = await self._request(method, path, body=body)
+        return _object(answer) if answer.content else {}
 
     async def _request(
         self,
         method: str,
         path: str,
         *,
-        json: Json = None,
+        body: object = _NOTHING,
         content: str | bytes | None = None,
         parameters: Mapping[str, Json] | None = None,
         headers: Mapping[str, str] | None = None,
         again: bool = False,
     ) -> httpx.Response:
-        """`again`: it may be sent more than once."""
-        for attempt in range(1, _TRIES + 1):
-            last = attempt == _TRIES or not again
+        """`again`: it may arrive more than once. `body` is JSON, `content` is sent as it is."""
+        sent = dict(headers or {})
+        if body is not _NOTHING:
+            content = json.dumps(body, allow_nan=False, separators=(",", ":"))
+            sent["Content-Type"] = "application/json"
+        for attempt in range(1, self._tries + 1):
             try:
                 answer = await self._http.request(
-                    method, f"/api/v1{path}", json=json, content=content, params=parameters, headers=headers
+                    method, f"/api/v1{path}", content=content, params=parameters, headers=sent
                 )
+            except (httpx.LocalProtocolError, UnicodeEncodeError) as error:
+                raise ClientError(f"this cannot be sent: {error}") from error
             except httpx.TransportError as error:
-                if last:
+                if attempt == self._tries or not (again or isinstance(error, httpx.ConnectError)):
                     raise _away(error) from error
                 await asyncio.sleep(_delay(attempt))
                 continue
             if answer.is_success:
                 return answer
             refusal = _refusal(answer)
-            if last or answer.status_code not in {429, 503}:
+            if attempt == self._tries or not again or answer.status_code not in _COME_BACK:
                 raise refusal
             await asyncio.sleep(min(refusal.retry_after or _delay(attempt), _LONGEST_DELAY))
         raise AssertionError("the last attempt returns or raises")
 
 
+def keys_path(workspace_id: str | None) -> str:
+    """Where keys of a workspace, or of the platform, are listed."""
+    return "/keys" if workspace_id is None else f"/workspaces/{_part(workspace_id)}/keys"
+
+
+def _address(url: str) -> httpx.URL:
+    try:
+        address = httpx.URL(url.rstrip("/"))
+        if address.scheme in {"http", "https"} and address.host:
+            return address
+    except (httpx.InvalidURL, UnicodeError, ValueError):
+        pass
+    raise ClientError(f"{url[:200]!r} is no address of a server; write for example http://127.0.0.1:8642")
+
+
+def _object(answer: httpx.Response) -> Object:
+    try:
+        found: Object = answer.json()
+    except ValueError:
+        raise ClientError("what answers there is no riven server: its answer is no JSON") from None
+    return found
+
+
 def _delay(attempt: int) -> float:
-    return min(_FIRST_DELAY * 2.0 ** (attempt - 1), _LONGEST_DELAY)
+    return min(_FIRST_DELAY * 2.0 ** min(attempt - 1, 16), _LONGEST_DELAY)
 
 
 def _part(name: str) -> str:
@@ -330,7 +401,8 @@ def _started(answer: Object) -> Started:
 
 
 def _away(error: httpx.TransportError) -> ServerAwayError:
-    return ServerAwayError(f"the server does not answer: {error or type(error).__name__}")
+    reason = str(error) or type(error).__name__
+    return ServerAwayError(f"the server does not answer: {reason}")
 
 
 def _refusal(answer: httpx.Response) -> RefusedError:
@@ -352,27 +424,3 @@ def _refusal(answer: httpx.Response) -> RefusedError:
         ],
         retry_after=float(after) if after.isdigit() else None,
     )
-
-
-async def _parsed(lines: AsyncIterator[str]) -> AsyncIterator[ServerEvent]:
-    """Events of a text/event-stream; comments and what has no data are left out."""
-    kind, data, event_id = "message", "", None
-    async for line in lines:
-        if not line:
-            if data:
-                yield ServerEvent(kind, json.loads(data), event_id)
-            kind, data = "message", ""
-        elif line.startswith(":"):
-            continue
-        else:
-            name, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            match name:
-                case "event":
-                    kind = value
-                case "data":
-                    data = f"{data}\n{value}" if data else value
-                case "id":
-                    event_id = value
-                case _:
-                    pass  # as the format says

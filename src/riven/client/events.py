@@ -1,7 +1,7 @@
 """Events as a server sends them: `text/event-stream`."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,35 +15,41 @@ class ServerEvent:
     id: str | None = None
 
 
-async def parse_events(chunks: AsyncIterator[bytes]) -> AsyncIterator[ServerEvent]:
-    """Comments, and events without data, are left out; what was not finished by an empty line is none."""
-    kind, data, event_id = "message", list[str](), None
-    async for line in _lines(chunks):
-        if not line:
-            if data:
-                yield ServerEvent(kind, json.loads("\n".join(data)), event_id)
-            kind, data = "message", []
-            continue
+class EventParser:
+    """Takes what arrives, in any pieces. Comments, and events without data, are left out."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._kind = "message"
+        self._data: list[str] = []
+        self._id: str | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
+        """The events that are finished by it.
+
+        Lines end by a line feed alone: to httpx, and to str.splitlines, U+2028 in a value ends one as well.
+        """
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            text = b"".join((*self._rest, line)).removesuffix(b"\r").decode("utf-8", errors="replace")
+            self._rest.clear()
+            if text:
+                self._field(text)
+            else:
+                if self._data:
+                    yield ServerEvent(self._kind, json.loads("\n".join(self._data)), self._id)
+                self._kind, self._data = "message", []
+        self._rest.append(rest)
+
+    def _field(self, line: str) -> None:
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         match name:
             case "event":
-                kind = value
+                self._kind = value
             case "data":
-                data.append(value)
+                self._data.append(value)
             case "id":
-                event_id = value
+                self._id = value
             case _:
                 pass  # a comment, or what later versions of the format have
-
-
-async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """Ended by a line feed alone: to httpx, and to str.splitlines, U+2028 in a value ends a line as well."""
-    begun: list[bytes] = []
-    async for chunk in chunks:
-        *whole, rest = chunk.split(b"\n")
-        for line in whole:
-            begun.append(line)
-            yield b"".join(begun).removesuffix(b"\r").decode("utf-8", errors="replace")
-            begun.clear()
-        begun.append(rest)

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import httpx
 
 from riven.client.errors import ClientError, FieldError, RefusedError, ServerAwayError
-from riven.client.events import ServerEvent, parse_events
+from riven.client.events import EventParser, ServerEvent
 from riven.wire.document import Json
 
 Object: TypeAlias = dict[str, Any]
@@ -195,12 +195,14 @@ class Client:
         failures, lost = 0, 0.0
         while True:
             try:
-                async with self._stream(execution_id, last_event_id) as chunks:
-                    async for event in parse_events(chunks):
-                        failures, last_event_id = 0, event.id or last_event_id
-                        yield event
-                        if event.kind != "node" and event.data.get("status") in TERMINAL:
-                            return
+                async with self._stream(execution_id, last_event_id) as response:
+                    parser = EventParser()
+                    async for chunk in response.aiter_bytes():
+                        for event in parser.feed(chunk):
+                            failures, last_event_id = 0, event.id or last_event_id
+                            yield event
+                            if event.kind != "node" and event.data.get("status") in TERMINAL:
+                                return
                 problem: ClientError = ServerAwayError("the server ended the stream of events")
             except ServerAwayError as error:
                 problem = error
@@ -215,9 +217,7 @@ class Client:
             await asyncio.sleep(_delay(failures))
 
     @asynccontextmanager
-    async def _stream(
-        self, execution_id: str, last_event_id: str | None
-    ) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def _stream(self, execution_id: str, last_event_id: str | None) -> AsyncIterator[httpx.Response]:
         headers = {"Accept": "text/event-stream"}
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
@@ -231,15 +231,14 @@ class Client:
                 if response.status_code != 200:
                     await response.aread()
                     raise _refusal(response)
-                yield response.aiter_bytes()
+                yield response
         except httpx.TransportError as error:
             raise _away(error) from error
 
     async def wait(self, execution_id: str) -> Object:
         """The execution with its `nodes`, once it has ended."""
-        async for event in self.events(execution_id):
-            if event.kind != "node" and event.data.get("status") in TERMINAL:
-                break
+        async for _ in self.events(execution_id):
+            pass  # the last one is the execution's end
         return {**await self.execution(execution_id), "nodes": await self.nodes(execution_id)}
 
     # ---- the rest ----------------------------------------------------------------------------------------------------

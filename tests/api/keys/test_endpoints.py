@@ -27,22 +27,29 @@ async def test_a_key_is_shown_once(database_url: str) -> None:
         assert body["key"] not in trail.text
 
 
-@pytest.mark.parametrize("path", ["/workspaces/{workspace}/keys/{key}", "/keys/{key}"])
-async def test_a_revoked_key_is_refused_from_the_next_request_on(database_url: str, path: str) -> None:
+async def test_a_revoked_key_is_refused_from_the_next_request_on(
+    database_url: str, subtests: pytest.Subtests
+) -> None:
     async with serving(database_url) as api:
         tenant = await api.workspace()
-        made = (
-            await api.post(f"/workspaces/{tenant.id}/keys", {"name": "k", "role": "ADMIN"}, key=tenant.admin)
-        ).json()
-        assert (await api.get("/workspaces", key=made["key"])).status_code == 200
-        address = path.format(workspace=tenant.id, key=made["keyId"])
-        gone = await api.delete(address, key=tenant.admin)
-        assert (gone.status_code, gone.content) == (204, b"")
-        problem = assert_problem(await api.get("/workspaces", key=made["key"]), 401, "unauthenticated")
-        assert "revoked" in problem["detail"]
-        assert_problem(await api.delete(address, key=tenant.admin), 404, "key_not_found")
-        listed = (await api.get(f"/workspaces/{tenant.id}/keys", key=tenant.admin)).json()["items"]
-        assert made["keyId"] not in [each["keyId"] for each in listed]
+        for path in ["/workspaces/{workspace}/keys/{key}", "/keys/{key}"]:
+            with subtests.test(path=path):
+                made = (
+                    await api.post(
+                        f"/workspaces/{tenant.id}/keys", {"name": "k", "role": "ADMIN"}, key=tenant.admin
+                    )
+                ).json()
+                assert (await api.get("/workspaces", key=made["key"])).status_code == 200
+                address = path.format(workspace=tenant.id, key=made["keyId"])
+                gone = await api.delete(address, key=tenant.admin)
+                assert (gone.status_code, gone.content) == (204, b"")
+                problem = assert_problem(
+                    await api.get("/workspaces", key=made["key"]), 401, "unauthenticated"
+                )
+                assert "revoked" in problem["detail"]
+                assert_problem(await api.delete(address, key=tenant.admin), 404, "key_not_found")
+                listed = (await api.get(f"/workspaces/{tenant.id}/keys", key=tenant.admin)).json()["items"]
+                assert made["keyId"] not in [each["keyId"] for each in listed]
 
 
 async def test_a_key_may_revoke_itself(database_url: str) -> None:
@@ -73,24 +80,19 @@ async def test_an_expired_key_is_refused(database_url: str) -> None:
         assert_problem(refused, 422, "invalid_request", "expiresAt")
 
 
-@pytest.mark.parametrize(
-    ("body", "paths"),
-    [
-        ({}, ["name", "role"]),
-        ({"name": "k", "role": "admin"}, ["role"]),
-        ({"name": "k", "role": "PLATFORM"}, ["role"]),
-        ({"name": "k", "role": "ADMIN", "expires": None}, ["expires"]),
-        ({"name": "k", "role": "ADMIN", "expiresAt": "2030-01-01"}, ["expiresAt"]),
-    ],
-    ids=repr,
-)
-async def test_a_key_that_cannot_be_is_refused(
-    database_url: str, body: dict[str, object], paths: list[str]
-) -> None:
+async def test_a_key_that_cannot_be_is_refused(database_url: str, subtests: pytest.Subtests) -> None:
     async with serving(database_url) as api:
         tenant = await api.workspace()
-        answer = await api.post(f"/workspaces/{tenant.id}/keys", body, key=tenant.admin)
-        assert_problem(answer, 422, "invalid_request", *paths)
+        for body, paths in [
+            ({}, ["name", "role"]),
+            ({"name": "k", "role": "admin"}, ["role"]),
+            ({"name": "k", "role": "PLATFORM"}, ["role"]),
+            ({"name": "k", "role": "ADMIN", "expires": None}, ["expires"]),
+            ({"name": "k", "role": "ADMIN", "expiresAt": "2030-01-01"}, ["expiresAt"]),
+        ]:
+            with subtests.test(body=body):
+                answer = await api.post(f"/workspaces/{tenant.id}/keys", body, key=tenant.admin)
+                assert_problem(answer, 422, "invalid_request", *paths)
 
 
 async def test_keys_are_for_admins_of_the_workspace(database_url: str) -> None:

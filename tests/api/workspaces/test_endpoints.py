@@ -33,30 +33,27 @@ async def test_limits_of_its_own_override_the_tier(database_url: str) -> None:
         assert some.json()["limits"] == {"running": 40, "queued": None, "maxAttempts": 3}
 
 
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ({"tier": "PRO"}, "name"),
-        ({"name": "a"}, "tier"),
-        ({"name": "a", "tier": "GOLD"}, "tier"),
-        ({"name": "a", "tier": None}, "tier"),
-        ({"name": "a" * 201, "tier": "PRO"}, "name"),
-        ({"name": "a", "tier": "PRO", "limits": {"running": -1}}, "limits.running"),
-        ({"name": "a", "tier": "PRO", "limits": {"running": 2**40}}, "limits.running"),
-        ({"name": "a", "tier": "PRO", "limits": {"queued": 2**62}}, "limits.queued"),
-        ({"name": "a", "tier": "PRO", "limits": {"maxAttempts": 0}}, "limits.maxAttempts"),
-        ({"name": "a", "tier": "PRO", "limits": {"runing": 1}}, "limits.runing"),
-        ({"name": "a", "tier": "PRO", "weight": 0}, "weight"),
-        ({"name": "a", "tier": "PRO", "disabled": True}, "disabled"),
-    ],
-    ids=repr,
-)
 async def test_a_workspace_that_cannot_be_is_refused_and_not_made(
-    database_url: str, body: dict[str, object], path: str
+    database_url: str, subtests: pytest.Subtests
 ) -> None:
     async with serving(database_url) as api:
-        assert_problem(await api.post("/workspaces", body), 422, "invalid_request", path)
-        assert (await api.get("/workspaces")).json() == {"items": [], "nextCursor": None}
+        for body, path in [
+            ({"tier": "PRO"}, "name"),
+            ({"name": "a"}, "tier"),
+            ({"name": "a", "tier": "GOLD"}, "tier"),
+            ({"name": "a", "tier": None}, "tier"),
+            ({"name": "a" * 201, "tier": "PRO"}, "name"),
+            ({"name": "a", "tier": "PRO", "limits": {"running": -1}}, "limits.running"),
+            ({"name": "a", "tier": "PRO", "limits": {"running": 2**40}}, "limits.running"),
+            ({"name": "a", "tier": "PRO", "limits": {"queued": 2**62}}, "limits.queued"),
+            ({"name": "a", "tier": "PRO", "limits": {"maxAttempts": 0}}, "limits.maxAttempts"),
+            ({"name": "a", "tier": "PRO", "limits": {"runing": 1}}, "limits.runing"),
+            ({"name": "a", "tier": "PRO", "weight": 0}, "weight"),
+            ({"name": "a", "tier": "PRO", "disabled": True}, "disabled"),
+        ]:
+            with subtests.test(body=body):
+                assert_problem(await api.post("/workspaces", body), 422, "invalid_request", path)
+                assert (await api.get("/workspaces")).json() == {"items": [], "nextCursor": None}
 
 
 async def test_a_patch_changes_what_it_names(database_url: str) -> None:
@@ -83,29 +80,24 @@ async def test_a_patch_changes_what_it_names(database_url: str) -> None:
             assert {**answer.json(), "updatedAt": ""} == {**before, "updatedAt": ""}
 
 
-@pytest.mark.parametrize(
-    ("patch", "path"),
-    [
-        ({"name": None}, "name"),
-        ({"name": ""}, "name"),
-        ({"tier": "pro"}, "tier"),
-        ({"weight": None}, "weight"),
-        ({"disabled": "yes"}, "disabled"),
-        ({"limits": None}, "limits"),
-        ({"limits": {"running": "8"}}, "limits.running"),
-        ({"workspaceId": str(uuid4())}, "workspaceId"),
-    ],
-    ids=repr,
-)
-async def test_a_patch_that_cannot_be_changes_nothing(
-    database_url: str, patch: dict[str, object], path: str
-) -> None:
+async def test_a_patch_that_cannot_be_changes_nothing(database_url: str, subtests: pytest.Subtests) -> None:
     async with serving(database_url) as api:
         tenant = await api.workspace()
-        before = (await api.get(f"/workspaces/{tenant.id}")).json()
-        answer = await api.patch(f"/workspaces/{tenant.id}", {"weight": 9, **patch})
-        assert_problem(answer, 422, "invalid_request", path)
-        assert (await api.get(f"/workspaces/{tenant.id}")).json() == before
+        for patch, path in [
+            ({"name": None}, "name"),
+            ({"name": ""}, "name"),
+            ({"tier": "pro"}, "tier"),
+            ({"weight": None}, "weight"),
+            ({"disabled": "yes"}, "disabled"),
+            ({"limits": None}, "limits"),
+            ({"limits": {"running": "8"}}, "limits.running"),
+            ({"workspaceId": str(uuid4())}, "workspaceId"),
+        ]:
+            with subtests.test(patch=patch):
+                before = (await api.get(f"/workspaces/{tenant.id}")).json()
+                answer = await api.patch(f"/workspaces/{tenant.id}", {"weight": 9, **patch})
+                assert_problem(answer, 422, "invalid_request", path)
+                assert (await api.get(f"/workspaces/{tenant.id}")).json() == before
 
 
 async def test_tiers_and_limits_are_the_platforms(database_url: str) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from riven.documents.defaults import fill_defaults
+from riven.documents.defaults import LargeDefaultsError, fill_defaults
 from riven.wire.document import Json
 
 
@@ -57,3 +57,10 @@ def test_references_in_a_circle_end() -> None:
         },
     }
     assert fill_defaults(schema, {}) == {"x": 1}
+
+
+def test_a_large_default_in_each_element_of_a_long_list_is_refused_before_it_fills_the_memory() -> None:
+    schema = {"properties": {"items": {"items": {"properties": {"x": {"default": "a" * 100_000}}}}}}
+    assert len(fill_defaults(schema, {"items": [{}] * 40})["items"]) == 40
+    with pytest.raises(LargeDefaultsError, match="more than 4 MiB"):
+        fill_defaults(schema, {"items": [{} for _ in range(100_000)]})

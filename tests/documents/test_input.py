@@ -202,3 +202,8 @@ def test_any_input_fits_any_schema_or_is_told_why_not(schema: Json, value: Json)
     if not found:
         assert set(filled) >= set(value)
         assert check(schema, filled) == (filled, ())
+
+
+def test_defaults_that_would_fill_the_memory_are_a_problem() -> None:
+    schema = {"properties": {"items": {"items": {"properties": {"x": {"default": "a" * 100_000}}}}}}
+    assert problems(schema, {"items": [{} for _ in range(1_000)]}) == ["input too_large"]

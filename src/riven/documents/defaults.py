@@ -7,7 +7,10 @@ A default is filled in turn, but never by the schema that gave it: a recursive o
 
 import copy
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
+
+import orjson
 
 from riven.documents.schema_references import References
 from riven.wire.document import Json
@@ -16,8 +19,16 @@ _MOST: Final = 100_000
 """Places of a value that are looked at; a schema that wants more is not one that people write."""
 
 
+_MOST_BYTES: Final = 4 * 1024 * 1024
+
+
+class LargeDefaultsError(ValueError):
+    """A few bytes of input would become megabytes: a large default in each element of a long list."""
+
+
 def fill_defaults(schema: Json, value: Json) -> Json:
-    """A copy of the value with the defaults in it."""
+    """A copy of the value with the defaults in it. Raises LargeDefaultsError."""
+    sizes = _Sizes()
     references = References(schema)
     filled = copy.deepcopy(value)
     todo: list[tuple[Json, Json, frozenset[int]]] = [(schema, filled, frozenset())]
@@ -29,7 +40,7 @@ def fill_defaults(schema: Json, value: Json) -> Json:
                 continue
             seen.add((id(each), id(here)))
             if isinstance(here, dict):
-                given = _fill(each, here, given_by)
+                given = _fill(each, here, given_by, sizes)
                 fields = _fields(each, here, given, given_by)
                 todo += reversed([(inner, here[name], chain) for inner, name, chain in fields])
             elif isinstance(here, list):
@@ -52,7 +63,26 @@ def _in_place(part: Json, references: References) -> Iterator[Mapping[str, Json]
             todo.append(references.target(each["$ref"]))
 
 
-def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int]) -> set[str]:
+@dataclass(slots=True)
+class _Sizes:
+    """How much was filled in."""
+
+    known: dict[int, int] = field(default_factory=dict)
+    total: int = 0
+
+    def add(self, default: Json) -> None:
+        if id(default) not in self.known:
+            self.known[id(default)] = len(orjson.dumps(default))
+        self.total += self.known[id(default)]
+        if self.total > _MOST_BYTES:
+            raise LargeDefaultsError(
+                "the defaults of the schema make more than 4 MiB of this input; give fewer elements"
+            )
+
+
+def _fill(
+    part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[int], sizes: _Sizes
+) -> set[str]:
     """The names of the fields that were filled in."""
     given: set[str] = set()
     for name, inner in _properties(part).items():
@@ -62,6 +92,7 @@ def _fill(part: Mapping[str, Json], here: dict[str, Json], given_by: frozenset[i
             and "default" in inner
             and id(inner) not in given_by
         ):
+            sizes.add(inner["default"])
             here[name] = copy.deepcopy(inner["default"])
             given.add(name)
     return given

@@ -1,5 +1,6 @@
 """The input of an execution against the schema of its workflow: defaults filled in, everything wrong told at once."""
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -9,7 +10,7 @@ import orjson
 from riven.core.errors import Problem
 from riven.documents.builder import MAX_DEPTH
 from riven.documents.codes import Code
-from riven.documents.defaults import fill_defaults
+from riven.documents.defaults import LargeDefaultsError, fill_defaults
 from riven.documents.places import Location, dotted, shorten
 from riven.documents.refusals import refusals
 from riven.documents.scalars import NumberRangeError, check_number
@@ -40,17 +41,21 @@ def check_input(document: Document, value: Json) -> tuple[Json, tuple[Problem, .
     if document.input is None:
         return value, ()
     try:
-        validator = compile_schema(document.input)
+        compiled = _compile(orjson.dumps(document.input))
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError, TypeError) as broken:
         said = f"the schema of the input is no JSON Schema: {shorten(str(broken).partition(chr(10))[0], 200)}"
         return value, (_problem((), Code.INVALID_SCHEMA, said),)
-    filled = fill_defaults(document.input, value)
-    return filled, _checked(validator, filled, document.input)
+    try:
+        filled = fill_defaults(document.input, value) if compiled.has_defaults else value
+    except LargeDefaultsError as large:
+        return value, (_problem((), Code.TOO_LARGE, str(large)),)
+    return filled, _checked(compiled, filled, document.input)
 
 
-def _checked(validator: jsonschema_rs.Draft202012Validator, value: Json, schema: Json) -> tuple[Problem, ...]:
-    levels, count = levels_of(value)
-    often = looks(schema, levels)
+def _checked(compiled: "_Compiled", value: Json, schema: Json) -> tuple[Problem, ...]:
+    validator = compiled.validator
+    levels, count = levels_of(value) if compiled.has_references else (0, 0)
+    often = compiled.looks(schema, levels) if compiled.has_references else 0
     if often * count > _MOST_LOOKS and often > USUAL_LOOKS:
         said = "the schema refers to itself so often that this input would take too long; nest the input less"
         return (_problem((), Code.TOO_DEEP, said),)
@@ -75,14 +80,32 @@ def compile_schema(schema: Json) -> jsonschema_rs.Draft202012Validator:
 
     TypeError is orjson's, for what is no JSON at all.
     """
-    return _compile(orjson.dumps(schema))
+    return _compile(orjson.dumps(schema)).validator
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """A schema made ready, and what need not be asked of every value."""
+
+    validator: jsonschema_rs.Draft202012Validator
+    has_defaults: bool
+    has_references: bool
+    """Without them it looks at each place once."""
+    _looks: dict[int, int] = field(default_factory=dict)
+
+    def looks(self, schema: Json, levels: int) -> int:
+        if levels not in self._looks:
+            self._looks[levels] = looks(schema, levels)
+        return self._looks[levels]
 
 
 @lru_cache(512)
-def _compile(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    return jsonschema_rs.Draft202012Validator(
+def _compile(schema: bytes) -> _Compiled:
+    validator = jsonschema_rs.Draft202012Validator(
         orjson.loads(schema), offline=True, validate_formats=True, pattern_options=_PATTERNS
     )
+    has_references = b'"$ref"' in schema or b'"$dynamicRef"' in schema
+    return _Compiled(validator, has_defaults=b'"default"' in schema, has_references=has_references)
 
 
 def _problem(location: Location, code: str, message: str) -> Problem:

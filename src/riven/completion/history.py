@@ -1,5 +1,6 @@
 """What the journal of a run holds, read back: events in the order in which they were taken in, with their values."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from riven.core.ids import NodePath, TimerId
 from riven.core.messages import (
     CancelRequested,
     NodeCompleted,
+    NodeStatus,
     PauseRequested,
     ResumeRequested,
     SignalReceived,
@@ -17,7 +19,7 @@ from riven.core.messages import (
 )
 from riven.db.engine import Connection, Row
 from riven.db.statements import load
-from riven.effects.history import Control, History, Taken
+from riven.effects.history import Control, Earlier, History, Left, Taken
 from riven.effects.recorder import StepEnded
 from riven.wire.answers import answer_from_json
 from riven.wire.document import Json
@@ -27,22 +29,70 @@ _SCOPES = load("riven.completion", "history_scopes")
 _SIGNALS = load("riven.completion", "history_signals")
 
 
-async def load_history(connection: Connection, execution_id: UUID, run: int) -> History:
+async def load_history(connection: Connection, execution_id: UUID, run: int, base_seq: int) -> History:
+    """`base_seq`: where the journal of this run begins; what stands before it is of earlier runs."""
     nodes = await connection.fetch(_NODES, execution_id)
-    scopes = await connection.fetch(_SCOPES, execution_id, run)
+    scopes = await connection.fetch(_SCOPES, execution_id)
     signals = await connection.fetch(_SIGNALS, execution_id, run)
     taken: list[Taken] = []
     attempts: dict[NodePath, int] = {}
+    of_earlier = []
     for row in nodes:
+        if row["run"] < run:
+            of_earlier.append(row)
+            continue
         attempts[NodePath(row["path"])] = row["attempt"]
-        if row["run"] == run:
-            taken += _of_node(row)
+        taken += _of_node(row)
+    earlier = _earlier(of_earlier, scopes, base_seq) if base_seq else None
     for row in scopes:
-        taken += _of_scope(row)
+        taken += [each for each in _of_scope(row) if each.seq > base_seq]
     taken += [_of_signal(row) for row in signals if row["seq"] is not None]
     taken.sort(key=_seq)
-    unread = [_control(row) for row in signals if row["seq"] is None]
-    return History(taken, attempts, unread)
+    return History(
+        taken,
+        attempts,
+        unread=[_control(row) for row in signals if row["seq"] is None],
+        next_seq=(taken[-1].seq if taken else base_seq) + 1,
+        revision=max((row["revision"] for row in nodes), default=0),
+        earlier=earlier,
+    )
+
+
+def _earlier(nodes: Sequence[Row], scopes: Sequence[Row], base_seq: int) -> Earlier:
+    """What is left of earlier runs; `nodes` in the order of their runs and attempts."""
+    found = Earlier()
+    for row in nodes:
+        path = NodePath(row["path"])
+        if row["attempt"]:
+            found.attempts[path] = max(row["attempt"], found.attempts.get(path, 0))
+        before = found.nodes.get(path)
+        found.nodes[path] = _left(row, before)
+    for row in scopes:
+        for each in _of_scope(row):
+            if each.seq <= base_seq and each.ended is not None:
+                kept = found.checks if each.ended.step is Step.CHECK else found.scopes
+                kept[NodePath(row["path"])] = each
+    return found
+
+
+def _left(row: Row, before: Left | None) -> Left:
+    expanded = row["expanded"]
+    items = None if before is None else before.items
+    if expanded is not None and "fanOut" in expanded["answer"]:
+        items = expanded["output"]
+    error = None
+    if row["error_type"] is not None:
+        error = {"type": row["error_type"], "message": row["error_message"]}
+    return Left(
+        NodeStatus(row["settled"] or row["status"]),
+        seq=row["seq"] or row["expanded_seq"] or 0,
+        attempt=row["attempt"],
+        outcome=row["outcome"],
+        output=_output(row),
+        error=error,
+        input=row["input"] if row["input"] is not None else before and before.input,
+        items=items,
+    )
 
 
 async def load_unread(connection: Connection, execution_id: UUID, run: int) -> list[Control]:
@@ -85,7 +135,7 @@ def _of_scope(row: Row) -> list[Taken]:
     found: list[Taken] = []
     if row["answer"] is not None:
         answer = answer_from_json(path, row["answer"])
-        found.append(Taken(row["seq"], answer, StepEnded(answer, Step.OUTPUT, 1, _output(row))))
+        found.append(Taken(row["seq"], answer, StepEnded(answer, Step.OUTPUT, 1, _output(row), row["error"])))
     if row["checked"] is not None:
         answer = answer_from_json(path, row["checked"])
         found.append(Taken(row["checked_seq"], answer, StepEnded(answer, Step.CHECK, 1)))

@@ -57,23 +57,28 @@ class ExecutionJournal:
         token: int,
         *,
         begin: Begin,
-        type_of: Callable[[NodePath], str],
+        about: Callable[[NodePath], tuple[str, str]],
         attempts: dict[NodePath, int] | None = None,
+        revision: int = 0,
         sources: dict[int, UUID],
         lost: Callable[[], None],
     ) -> None:
         """The journal of one driver.
 
-        `attempts`: the last attempt of each path, of a run that is resumed. `sources`: control rows by the identity of
-        the events that were made of them. `lost`: somebody else drives it now.
+        `about`: a node's type, and its place in document order. `attempts`: the last attempt of each path, of a run that
+        is resumed. `revision`: of the latest change before. `sources`: control rows by the identity of the events that
+        were made of them. `lost`: somebody else drives it now.
         """
         self._recorder = recorder
         self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
         self._execution_id = execution_id
         self._begin: Begin | None = begin
         self._progressed = begin.progressed
-        self._type_of = type_of
+        self._about = about
         self._attempts = attempts or {}
+        self.revision = revision
+        self._order = asyncio.Lock()
+        """Writes of one run are committed in the order of their revisions: who has seen one has seen all before it."""
         self._lost = lost
         self._started: dict[NodePath, tuple[int, int, Json]] = {}
         self._told: set[NodePath] = set()
@@ -89,17 +94,19 @@ class ExecutionJournal:
 
     async def write(self, entry: Entry) -> None:
         """Durable when this returns, as far as anything in it has to be."""
-        write = self._build(entry)
-        if write.nodes or write.scopes or write.timers or write.read or entry.end is not None:
-            if not self._started and self._alarm is not None:
-                self._alarm.cancel()
-                self._alarm = None
-            await self._recorder.record(write)
+        async with self._order:
+            write = self._build(entry)
+            if write.nodes or write.scopes or write.timers or write.read or entry.end is not None:
+                if not self._started and self._alarm is not None:
+                    self._alarm.cancel()
+                    self._alarm = None
+                await self._recorder.record(write)
 
     async def close(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
+        self._started.clear()
         if self._background is not None:
             await asyncio.gather(self._background, return_exceptions=True)
 
@@ -135,8 +142,8 @@ class ExecutionJournal:
             move = {**self._begun(), **progress, "phase": "EXECUTING_NODES"}
         return RunWrite(
             **self._key,
-            move=move,
-            nodes=list(rows.nodes.values()),
+            nodes=[self._revised(row) for row in rows.nodes.values()],
+            move=move and self._revised(move),
             scopes=list(rows.scopes.values()),
             timers=rows.timers,
             read=rows.read,
@@ -153,6 +160,10 @@ class ExecutionJournal:
         progressed()
         return {"progress": True}
 
+    def _revised(self, row: dict[str, Any]) -> dict[str, Any]:
+        self.revision = row["revision"] = self.revision + 1
+        return row
+
     def _begun(self) -> dict[str, Any]:
         begin, self._begin = self._begin, None
         return {} if begin is None else {"begun": begin.frozen, "timeout_ms": begin.timeout_ms}
@@ -161,19 +172,24 @@ class ExecutionJournal:
         key = (path, attempt)
         row = rows.nodes.get(key)
         if row is None:
-            row = rows.nodes[key] = {
-                "execution_id": self._execution_id,
-                "path": path,
-                "attempt": attempt,
-                "type": self._type_of(path),
-                "status": "RUNNING",
-            }
+            row = rows.nodes[key] = self._running(path, attempt)
         begun = self._started.get(path)
         if begun is not None and begun[0] == attempt:
             del self._started[path]
             self._told.discard(path)
             row["started_ms"], row["input"] = begun[1], begun[2]
         return row
+
+    def _running(self, path: NodePath, attempt: int) -> dict[str, Any]:
+        kind, place = self._about(path)
+        return {
+            "execution_id": self._execution_id,
+            "path": path,
+            "attempt": attempt,
+            "type": kind,
+            "place": place,
+            "status": "RUNNING",
+        }
 
     def _answered(self, rows: "_Rows", seq: int, ended: StepEnded) -> None:
         answer, path = ended.answer, ended.answer.path
@@ -183,17 +199,19 @@ class ExecutionJournal:
                 scope["checked_seq"], scope["checked"] = seq, answer_to_json(answer)
             case Step.OUTPUT if path.endswith("]"):
                 scope = rows.scope(path)
-                scope["seq"], scope["answer"] = seq, answer_to_json(answer)
+                scope["seq"], scope["answer"], scope["error"] = seq, answer_to_json(answer), ended.error
                 rows.put_output(scope, ended.output)
             case Step.OUTPUT if not path:
                 pass  # the execution ends with this very entry
             case Step.EXPAND:
                 row = self._node(rows, path, ended.attempt)
+                self._attempts[path] = ended.attempt
                 row["expanded_seq"] = seq
                 row["expanded"] = {"answer": answer_to_json(answer), "output": ended.output}
                 self._put_error(row, ended)
             case _:
                 row = self._node(rows, path, ended.attempt)
+                self._attempts[path] = ended.attempt
                 row["seq"], row["answer"] = seq, answer_to_json(answer)
                 rows.put_output(row, ended.output)
                 self._put_error(row, ended)
@@ -246,37 +264,33 @@ class ExecutionJournal:
 
     def _tell_of_lasting(self) -> None:
         self._alarm = None
-        fresh = [path for path in self._started if path not in self._told]
-        if not fresh or self._background is not None:
-            return
-        rows = []
-        for path in fresh:
-            attempt, at, input = self._started[path]
-            self._told.add(path)
-            rows.append(
-                {
-                    "execution_id": self._execution_id,
-                    "path": path,
-                    "attempt": attempt,
-                    "type": self._type_of(path),
-                    "status": "RUNNING",
-                    "started_ms": at,
-                    "input": input,
-                }
-            )
-        move = {**self._begun(), "phase": "EXECUTING_NODES"} if self._begin is not None else None
-        write = RunWrite(**self._key, move=move, nodes=rows)
-        self._background = asyncio.get_running_loop().create_task(self._tell(write), name="riven-started")
+        if self._background is None and any(path not in self._told for path in self._started):
+            self._background = asyncio.get_running_loop().create_task(self._tell(), name="riven-started")
 
-    async def _tell(self, write: RunWrite) -> None:
+    async def _tell(self) -> None:
         try:
-            await self._recorder.record(write)
+            async with self._order:
+                await self._record_lasting()
         except LostRunError:
             self._lost()
         except StatementError:
             pass  # its outcome will meet the same error, and say so
         finally:
             self._background = None
+            if self._alarm is None and any(path not in self._told for path in self._started):
+                self._alarm = asyncio.get_running_loop().call_later(LASTING, self._tell_of_lasting)
+
+    async def _record_lasting(self) -> None:
+        rows = []
+        for path, (attempt, at, input) in self._started.items():
+            if path not in self._told:
+                row = {**self._running(path, attempt), "started_ms": at, "input": input}
+                rows.append(self._revised(row))
+        if not rows:
+            return
+        self._told.update(row["path"] for row in rows)
+        move = {**self._begun(), "phase": "EXECUTING_NODES"} if self._begin is not None else None
+        await self._recorder.record(RunWrite(**self._key, move=move and self._revised(move), nodes=rows))
 
 
 class _Rows:

@@ -27,9 +27,12 @@ async def rest_run(
     status: ExecutionStatus,
     kind: str | None,
     due: int | None,
+    revision: int,
     known: Collection[UUID],
 ) -> tuple[Sequence[Control] | None, UUID]:
     """WAITING or PAUSED; the slot is free after the commit. Not done if something was asked that is not `known`.
+
+    `revision`: of the run's latest change before.
 
     Answers what was asked, None if the run rests now, and its workspace.
 
@@ -46,6 +49,6 @@ async def rest_run(
     if unread:
         return unread, workspace_id
     until = None if due is None else datetime.fromtimestamp(due / 1000, UTC)
-    await connection.execute(_REST, execution_id, status.value, kind, until)
+    await connection.execute(_REST, execution_id, status.value, kind, until, revision + 1)
     await park_items(connection, [(execution_id, until)])
     return None, workspace_id

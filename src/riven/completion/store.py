@@ -44,8 +44,8 @@ class PostgresRunStore:
     async def document(self, version_id: UUID) -> Document | None:
         return await self._read(lambda connection: load_document(connection, version_id))
 
-    async def history(self, execution_id: UUID, run: int) -> History:
-        return await self._read(lambda connection: load_history(connection, execution_id, run))
+    async def history(self, execution_id: UUID, run: int, base_seq: int) -> History:
+        return await self._read(lambda connection: load_history(connection, execution_id, run, base_seq))
 
     async def unread(self, execution_id: UUID, run: int) -> Sequence[Control]:
         return await self._read(lambda connection: load_unread(connection, execution_id, run))
@@ -58,8 +58,9 @@ class PostgresRunStore:
         *,
         frozen: Json,
         timeout_ms: int | None,
-        type_of: Callable[[NodePath], str],
+        about: Callable[[NodePath], tuple[str, str]],
         attempts: dict[NodePath, int],
+        revision: int,
         sources: dict[int, UUID],
         lost: Callable[[], None],
         progressed: Callable[[], None] | None,
@@ -70,8 +71,9 @@ class PostgresRunStore:
             run,
             token,
             begin=Begin(frozen, timeout_ms, progressed),
-            type_of=type_of,
+            about=about,
             attempts=attempts,
+            revision=revision,
             sources=sources,
             lost=lost,
         )
@@ -85,11 +87,14 @@ class PostgresRunStore:
         status: ExecutionStatus,
         kind: str | None,
         due: int | None,
+        revision: int,
         known: Collection[UUID],
     ) -> Sequence[Control] | None:
         async def rest() -> tuple[Sequence[Control] | None, UUID]:
             async with self._database.transaction() as connection:
-                return await rest_run(connection, execution_id, run, token, status, kind, due, known)
+                return await rest_run(
+                    connection, execution_id, run, token, status, kind, due, revision, known
+                )
 
         delay, uncertain = AWAY_DELAY, False
         while True:

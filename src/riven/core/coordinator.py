@@ -436,6 +436,8 @@ class Coordinator:
             self._settle_verdict(run, run.verdict)
         elif step is Step.RUN or (step is Step.EXPAND and event.outcome == SKIPPED):
             self._node_ended(run, NodeStatus.SKIPPED, reason=SkipReason.WHEN_FALSE)
+        elif step is Step.EXPAND and event.whole:
+            self._node_ended(run, NodeStatus.COMPLETED, outcome=event.outcome)
         elif step is Step.EXPAND:
             self._expanded(run, event)
         else:

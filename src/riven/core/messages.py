@@ -77,6 +77,8 @@ class NodeCompleted:
     """How many items a for_each has."""
     due: int | None = None
     """When a wait is over, or a signal or an approval expires; None: never."""
+    whole: bool = False
+    """Of the first step of a container or a wait: all of it is over, by `outcome`. An earlier run has completed it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,10 @@ def request_of(claimed: Claimed) -> StartRequest:
         trigger=row["trigger"],
         started_at=round(row["started_at"].timestamp() * 1000),
         frozen=row["retry_defaults"],
-        resumed=row["token"] > 1,
+        run_started_at=round(row["run_started_at"].timestamp() * 1000),
+        base_seq=row["base_seq"],
+        revision=row["revision"],
+        resumed=row["token"] > 1 or row["base_seq"] > 0 or row["asked"],
         recovered=row["recoveries"] > 0,
         suspect=row["suspect"],
     )

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from riven.core.errors import Problem
 from riven.core.ids import ROOT_PATH, ExecutionId, NodePath
+from riven.effects.history import Earlier
 from riven.effects.program import NodeProgram, Program, ScopeProgram
 from riven.effects.recorder import Recorder
 from riven.effects.redact import Redactor
@@ -76,6 +77,8 @@ class RunContext:
     node_timeout: int = DEFAULT_NODE_TIMEOUT
     """Milliseconds for an attempt whose type says nothing of its own."""
     values: RunValues = field(default_factory=RunValues)
+    earlier: Earlier | None = None
+    """What runs before this one have left."""
     redactor: Redactor = field(init=False)
     _frames: dict[NodePath, Frame] = field(default_factory=dict)
 
@@ -89,6 +92,10 @@ class RunContext:
         scope, _, key = path.rpartition(".")
         frame = self.frame(NodePath(scope))
         return frame, frame.program.nodes[key]
+
+    def number(self, path: NodePath, attempt: int) -> int:
+        """The number under which an attempt is told of: those of earlier runs go before it."""
+        return attempt if self.earlier is None else attempt + self.earlier.attempts.get(path, 0)
 
     def frame(self, path: NodePath) -> Frame:
         """An open scope by its path; one that is not known yet is made from what its container has left."""

@@ -16,6 +16,7 @@ from riven.core.messages import AGAIN, STOP, NodeCompleted, NodeFailed, StartNod
 from riven.effects.attempt import Attempt, Ending
 from riven.effects.classify import Fault, classify, fault, shortened
 from riven.effects.context import Frame, RunContext, split_scope
+from riven.effects.history import Left
 from riven.effects.inputs import FaultError, holds, render_output, resolve
 from riven.effects.plain import NotJsonError, copy_json
 from riven.effects.program import NodeProgram
@@ -60,13 +61,13 @@ async def execute_node(run: RunContext, command: StartNode, attempt: Attempt) ->
 async def _attempt(
     run: RunContext, frame: Frame, node: NodeProgram, command: StartNode, attempt: Attempt
 ) -> NodeResult:
-    path, started = command.path, run.clock.now()
+    started = run.clock.now()
     try:
         resolved = resolve(run, frame, node)
     except FaultError:
-        run.recorder.started(path, command.attempt, started, None)
+        _tell_started(run, command, started, None)
         raise
-    run.recorder.started(path, command.attempt, started, resolved.shown)
+    _tell_started(run, command, started, resolved.shown)
     work = node.type.run(resolved.config, _context(run, node, command))
     result: object = await attempt.run(work, run.timers, started + _time_for(run, node, command))
     if not isinstance(result, NodeResult):
@@ -93,15 +94,19 @@ def execute_step(run: RunContext, command: StartNode) -> StepEnded:
 
 
 def _expand(run: RunContext, frame: Frame, node: NodeProgram, command: StartNode) -> StepEnded:
+    now = run.clock.now()
+    before = _expanded_before(run, command.path)
+    if before is not None:
+        _tell_started(run, command, now, before.input)
+        return _completed(run, command, output=before.items, fan_out=len(before.items or ()))
     if _is_skipped(run, frame, node, command):
         return _completed(run, command, outcome=SKIPPED)
-    path, now = command.path, run.clock.now()
     try:
         resolved = resolve(run, frame, node)
     except FaultError:
-        run.recorder.started(path, command.attempt, now, None)
+        _tell_started(run, command, now, None)
         raise
-    run.recorder.started(path, command.attempt, now, resolved.shown)
+    _tell_started(run, command, now, resolved.shown)
     match node.type.kind:
         case NodeKind.FOR_EACH:
             items = copy_json(resolved.config.items).value  # type: ignore[attr-defined]  # the config of a for_each
@@ -115,9 +120,15 @@ def _expand(run: RunContext, frame: Frame, node: NodeProgram, command: StartNode
             begun = {"signal": waiting.signal, "output": waiting.output, "with": resolved.shown}
             return _completed(run, command, output=begun, due=waiting.due)
         case NodeKind.ACTION:
-            raise AssertionError(f"{path} is an action: there is nothing to expand")
+            raise AssertionError(f"{command.path} is an action: there is nothing to expand")
         case _:
             assert_never(node.type.kind)
+
+
+def _expanded_before(run: RunContext, path: NodePath) -> Left | None:
+    """A for_each that an earlier run began: what it completed belongs to the items that it had."""
+    left = None if run.earlier is None else run.earlier.nodes.get(path)
+    return left if left is not None and left.items is not None else None
 
 
 def _call_input(run: RunContext, node: NodeProgram, given: Json) -> Json:
@@ -187,8 +198,14 @@ def _is_skipped(run: RunContext, frame: Frame, node: NodeProgram, command: Start
     try:
         return not holds(run, frame, node.when, node.key, "when")
     except FaultError:
-        run.recorder.started(command.path, command.attempt, run.clock.now(), None)
+        _tell_started(run, command, run.clock.now(), None)
         raise
+
+
+def _tell_started(run: RunContext, command: StartNode, at: int, shown: Json) -> None:
+    number = run.number(command.path, command.attempt)
+    run.values.running(command.path, number)
+    run.recorder.started(command.path, number, at, shown)
 
 
 def _context(run: RunContext, node: NodeProgram, command: StartNode) -> NodeContext:
@@ -196,7 +213,7 @@ def _context(run: RunContext, node: NodeProgram, command: StartNode) -> NodeCont
     context = NodeContext(
         execution_id=run.execution_id,
         path=command.path,
-        attempt=command.attempt,
+        attempt=run.number(command.path, command.attempt),
         clock=run.clock,
         idempotency_key=f"{run.execution_id}:{command.path}",
         services=run.services,
@@ -247,7 +264,7 @@ def _completed(
     due: int | None = None,
 ) -> StepEnded:
     answer = NodeCompleted(command.path, run.clock.now(), outcome, fan_out, due)
-    return StepEnded(answer, command.step, command.attempt, output)
+    return StepEnded(answer, command.step, run.number(command.path, command.attempt), output)
 
 
 def _ended_early(
@@ -282,7 +299,7 @@ def _canceled(run: RunContext, command: StartNode) -> StepEnded:
     answer = NodeFailed(
         command.path, run.clock.now(), ErrorClass.EXECUTION_ERROR, retryable=False, canceled=True
     )
-    return StepEnded(answer, command.step, command.attempt)
+    return StepEnded(answer, command.step, run.number(command.path, command.attempt))
 
 
 def _failed(run: RunContext, command: StartNode, node: NodeProgram | None, reason: Fault) -> StepEnded:
@@ -299,7 +316,7 @@ def _failed(run: RunContext, command: StartNode, node: NodeProgram | None, reaso
         jitter=run.dice.uniform(-1.0, 1.0),
     )
     error = {"type": reason.error_class.value, "message": shortened(message)}
-    return StepEnded(answer, command.step, command.attempt, error=error)
+    return StepEnded(answer, command.step, run.number(command.path, command.attempt), error=error)
 
 
 def _fault_of(error: BaseException, run: RunContext) -> Fault:

@@ -1,5 +1,6 @@
 """What an engine can be asked: called by dispatch's starter and control, and by the reconciler, alone."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -38,6 +39,13 @@ class StartRequest:
     input: Json
     trigger: Json
     started_at: int
+    """The first admission of the execution."""
+    run_started_at: int
+    """The first admission of this run."""
+    base_seq: int = 0
+    """Where the journal of this run begins; what stands before it is of earlier runs."""
+    revision: int = 0
+    """Of the latest change of the execution."""
     frozen: Json
     """What an earlier admission of the execution has stored; None at the first."""
     resumed: bool
@@ -52,6 +60,10 @@ class Engine(Protocol):
     @property
     def room(self) -> int:
         """How many more runs it takes now."""
+
+    @property
+    def running(self) -> Sequence[UUID]:
+        """Executions that are driven in this process; none, where the engine is elsewhere."""
 
     @property
     def drives_suspect(self) -> bool:

@@ -7,7 +7,7 @@ WITH writes AS MATERIALIZED (
     FROM json_to_recordset($1::json) AS w (
         id uuid, run int, token bigint, moves bool, begun json, status text, phase text, timeout_ms bigint, output json,
         output_blob uuid, error_type text, error_node text, error_message text, waiting_kind text, due_ms bigint,
-        progress bool
+        progress bool, revision bigint
     )
 ), items AS MATERIALIZED (
     SELECT q.id
@@ -25,21 +25,22 @@ WITH writes AS MATERIALIZED (
     FOR SHARE OF e
 ), nodes AS (
     INSERT INTO workflow_execution_nodes AS t (
-        execution_id, path, attempt, run, type, status, settled, outcome, input, output, output_blob_id, error_type,
+        execution_id, path, attempt, run, place, revision, type, status, settled, outcome, input, output, output_blob_id, error_type,
         error_message, skip_reason, next_retry_at, due_at, started_at, finished_at, expanded_seq, expanded, seq, answer
     )
-    SELECT n.execution_id, n.path, n.attempt, h.run, n.type, n.status, n.settled, n.outcome, n.input, n.output,
+    SELECT n.execution_id, n.path, n.attempt, h.run, n.place, n.revision, n.type, n.status, n.settled, n.outcome, n.input, n.output,
            n.output_blob, n.error_type, n.error_message, n.skip_reason, to_timestamp(n.next_retry_ms / 1000.0),
            to_timestamp(n.due_ms / 1000.0), to_timestamp(n.started_ms / 1000.0), to_timestamp(n.finished_ms / 1000.0),
            n.expanded_seq, n.expanded, n.seq, n.answer
     FROM json_to_recordset($2::json) AS n (
-        execution_id uuid, path text, attempt int, type text, status text, settled text, outcome text, input json,
+        execution_id uuid, path text, attempt int, place text, revision bigint, type text, status text, settled text, outcome text, input json,
         output json, output_blob uuid, error_type text, error_message text, skip_reason text, next_retry_ms bigint,
         due_ms bigint, started_ms bigint, finished_ms bigint, expanded_seq bigint, expanded json, seq bigint, answer json
     )
     JOIN held h ON h.id = n.execution_id
     ON CONFLICT (execution_id, path, attempt) DO UPDATE
-    SET run = excluded.run, status = excluded.status,
+    SET run = excluded.run, revision = excluded.revision,
+        status = CASE WHEN t.finished_at IS NULL THEN excluded.status ELSE t.status END,
         settled = coalesce(excluded.settled, t.settled),
         outcome = coalesce(excluded.outcome, t.outcome),
         input = coalesce(excluded.input, t.input),
@@ -51,7 +52,7 @@ WITH writes AS MATERIALIZED (
         next_retry_at = coalesce(excluded.next_retry_at, t.next_retry_at),
         due_at = coalesce(excluded.due_at, t.due_at),
         started_at = coalesce(t.started_at, excluded.started_at),
-        finished_at = coalesce(excluded.finished_at, t.finished_at),
+        finished_at = coalesce(t.finished_at, excluded.finished_at),
         expanded_seq = coalesce(excluded.expanded_seq, t.expanded_seq),
         expanded = coalesce(excluded.expanded, t.expanded),
         seq = coalesce(excluded.seq, t.seq),
@@ -60,18 +61,19 @@ WITH writes AS MATERIALIZED (
     WHERE t.finished_at IS NULL OR (excluded.settled IS NOT NULL AND t.settled IS NULL)
 ), scopes AS (
     INSERT INTO workflow_execution_scopes AS t (
-        execution_id, path, run, seq, answer, output, output_blob_id, checked_seq, checked
+        execution_id, path, run, seq, answer, output, output_blob_id, error, checked_seq, checked
     )
-    SELECT s.execution_id, s.path, h.run, s.seq, s.answer, s.output, s.output_blob, s.checked_seq, s.checked
+    SELECT s.execution_id, s.path, h.run, s.seq, s.answer, s.output, s.output_blob, s.error, s.checked_seq, s.checked
     FROM json_to_recordset($3::json) AS s (
-        execution_id uuid, path text, seq bigint, answer json, output json, output_blob uuid, checked_seq bigint,
-        checked json
+        execution_id uuid, path text, seq bigint, answer json, output json, output_blob uuid, error json,
+        checked_seq bigint, checked json
     )
     JOIN held h ON h.id = s.execution_id
     ON CONFLICT (execution_id, path) DO UPDATE
     SET run = excluded.run, seq = coalesce(excluded.seq, t.seq), answer = coalesce(excluded.answer, t.answer),
         output = coalesce(excluded.output, t.output),
         output_blob_id = coalesce(excluded.output_blob_id, t.output_blob_id),
+        error = coalesce(excluded.error, t.error),
         checked_seq = coalesce(excluded.checked_seq, t.checked_seq), checked = coalesce(excluded.checked, t.checked)
 ), timers AS (
     INSERT INTO signals (execution_id, kind, name, payload, run, seq)
@@ -90,7 +92,7 @@ WITH writes AS MATERIALIZED (
     SET status = coalesce(h.status, e.status),
         phase = coalesce(h.phase, e.phase),
         retry_defaults = coalesce(h.begun, e.retry_defaults),
-        deadline_at = coalesce(e.deadline_at, e.started_at + make_interval(secs => h.timeout_ms / 1000.0)),
+        deadline_at = coalesce(e.deadline_at, e.run_started_at + make_interval(secs => h.timeout_ms / 1000.0)),
         output = h.output, output_blob_id = h.output_blob,
         error_type = h.error_type, error_node = h.error_node, error_message = h.error_message,
         owner_id = CASE WHEN h.status IS NULL THEN e.owner_id END,
@@ -100,6 +102,7 @@ WITH writes AS MATERIALIZED (
         waiting_kind = h.waiting_kind,
         waiting_since = CASE WHEN h.waiting_kind IS NOT NULL THEN now() END,
         waiting_until = to_timestamp(h.due_ms / 1000.0),
+        revision = h.revision,
         recoveries = CASE WHEN h.progress THEN 0 ELSE e.recoveries END,
         suspect = e.suspect AND h.progress IS NOT TRUE
     FROM held h
@@ -129,6 +132,14 @@ WITH writes AS MATERIALIZED (
     FROM held h
     WHERE q.execution_id = h.id AND h.status IN ('WAITING', 'PAUSED')
     RETURNING q.execution_id
+), voided AS (
+    -- None of them may reach another run of this execution. One that is written while this waits for its lock is not
+    -- seen here: it is of an earlier run then, and nobody reads those either.
+    UPDATE signals g
+    SET void = true
+    FROM held h
+    WHERE g.execution_id = h.id AND h.status IN ('COMPLETED', 'FAILED', 'CANCELED')
+      AND g.kind IN ('CANCEL', 'PAUSE', 'RESUME') AND g.seq IS NULL AND NOT g.void
 ), told AS (
     INSERT INTO outbox (workspace_id, execution_id, kind, payload)
     SELECT m.workspace_id, m.id, 'execution_finished', json_build_object('executionId', m.id, 'status', m.status)

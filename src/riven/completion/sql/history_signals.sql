@@ -1,5 +1,6 @@
--- Control events that were taken in, in their order, then those that nobody has read yet, in theirs.
+-- Control events that this run has taken in, in their order, then those that nobody has read yet, in theirs. A signal that
+-- no node has taken is for a later run too; what else was asked of an earlier run is not.
 SELECT id, kind, name, path, payload, seq, created_at, principal
 FROM signals
-WHERE execution_id = $1 AND NOT void AND (seq IS NULL OR run = $2)
+WHERE execution_id = $1 AND NOT void AND (run = $2 OR (seq IS NULL AND kind = 'SIGNAL'))
 ORDER BY seq NULLS LAST, created_at, id

@@ -18,7 +18,7 @@ from uuid import UUID
 from riven.core.coordinator import Coordinator
 from riven.core.errors import ErrorClass, InvalidDocumentError, Severity
 from riven.core.graph import Graph, RetryPolicy
-from riven.core.ids import ExecutionId
+from riven.core.ids import ExecutionId, NodePath
 from riven.core.messages import (
     CancelRequested,
     ExecutionStarted,
@@ -31,11 +31,12 @@ from riven.core.validation import validate
 from riven.documents.input import check_input
 from riven.documents.normalise import build_graph
 from riven.driver.inbox import Inbox
-from riven.driver.loop import drive
+from riven.driver.loop import Decider, drive
 from riven.effects.context import DEFAULT_NODE_TIMEOUT, RunContext, Timers
-from riven.effects.history import Control
+from riven.effects.history import Control, History
 from riven.effects.program import Program, compile_program
 from riven.effects.recorder import Entry, ExecutionEnded, LostRunError, UnrecordedEndError
+from riven.engines.embedded.kept import Keeping
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Message
 from riven.engines.embedded.performer import EmbeddedPerformer, Rest
@@ -221,36 +222,40 @@ class DurableRun:
     async def _drive(self, prepared: Prepared) -> None:
         request, engine = self.request, self._engine
         frozen = request.frozen or _frozen(request.started_at, engine.retry)
-        started = ExecutionStarted(frozen["startedAt"], RetryPolicy(**frozen["retry"]))
-        history = await engine.store.history(request.execution_id, request.run) if request.resumed else None
+        started = ExecutionStarted(request.run_started_at, RetryPolicy(**frozen["retry"]))
+        history = History((), {}, ())
+        if request.resumed:
+            history = await engine.store.history(request.execution_id, request.run, request.base_seq)
         inbox = Inbox(self._before_waiting)
         sources: dict[int, UUID] = {}
         journal = self._journal(
             frozen=None if request.frozen else frozen,
             timeout_ms=prepared.graph.timeout,
             program=prepared.program,
-            attempts=dict(history.attempts) if history else {},
+            attempts=history.attempts,
+            revision=max(history.revision, request.revision),
             sources=sources,
         )
-        context = self._context = self._new_context(prepared, journal)
+        context = self._context = self._new_context(prepared, journal, history)
         coordinator = Coordinator(prepared.graph)
+        earlier = history.earlier
+        decider = coordinator if earlier is None else Keeping(coordinator, context, earlier)
         performer = self._performer = EmbeddedPerformer(context, inbox, engine.lanes, journal, sources)
         try:
-            if history is None or not history.taken:
+            performer.next_seq = history.next_seq
+            if not history.taken:
                 inbox.post(started)
                 _log.info("execution_started", extra=self._log_fields)
             else:
-                performer.next_seq = history.taken[-1].seq + 1
-                for command in replay(context, coordinator, started, history.taken):
+                for command in replay(context, decider, started, history.taken):
                     if isinstance(command, Finish):
                         await performer.finish(command)
                         return
                     performer.perform(command)
                 if coordinator.paused:
                     performer.pause()
-            if history is not None:
-                self._deliver(history.unread)
-            await self._until_it_rests(coordinator, performer, inbox)
+            self._deliver(history.unread)
+            await self._until_it_rests(decider, performer, inbox, journal)
         finally:
             self._performer = None
             if self._look is not None:
@@ -259,12 +264,12 @@ class DurableRun:
             await journal.close()
 
     async def _until_it_rests(
-        self, coordinator: Coordinator, performer: EmbeddedPerformer, inbox: Inbox
+        self, decider: Decider, performer: EmbeddedPerformer, inbox: Inbox, journal: RunJournal
     ) -> None:
         request, store = self.request, self._engine.store
         while True:
             try:
-                await drive(coordinator, performer, inbox, seq=performer.next_seq)
+                await drive(decider, performer, inbox, seq=performer.next_seq)
             except _RestError as at_rest:
                 rest = at_rest.rest
             else:
@@ -276,7 +281,9 @@ class DurableRun:
                 status=rest.status,
                 kind=rest.kind,
                 due=rest.due,
-                known=self._known,
+                revision=journal.revision,
+                # As it is now: what is delivered while the database looks has not been taken in by this run.
+                known=frozenset(self._known),
             )
             if asked is None:
                 return
@@ -295,7 +302,10 @@ class DurableRun:
             self._look = asyncio.get_running_loop().create_task(self._read(), name="riven-look")
 
     async def _read(self) -> None:
-        self._deliver(await self._engine.store.unread(self.request.execution_id, self.request.run))
+        try:
+            self._deliver(await self._engine.store.unread(self.request.execution_id, self.request.run))
+        except Exception:  # noqa: BLE001 - the run goes on; whoever looks next reads it again
+            _log.exception("control_unread", extra=self._log_fields)
 
     def _deliver(self, controls: Sequence[Control]) -> None:
         performer = self._performer
@@ -322,7 +332,7 @@ class DurableRun:
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
-    def _new_context(self, prepared: Prepared, journal: RunJournal) -> RunContext:
+    def _new_context(self, prepared: Prepared, journal: RunJournal, history: History) -> RunContext:
         request, engine = self.request, self._engine
         execution = {
             "id": str(request.execution_id),
@@ -344,6 +354,7 @@ class DurableRun:
             recorder=journal,
             check_input=check_input,
             node_timeout=engine.node_timeout,
+            earlier=history.earlier,
         )
 
     def _journal(
@@ -352,14 +363,18 @@ class DurableRun:
         frozen: Json,
         timeout_ms: int | None,
         program: Program | None,
-        attempts: dict[Any, int],
+        attempts: dict[NodePath, int],
+        revision: int,
         sources: dict[int, UUID],
     ) -> RunJournal:
         request = self.request
 
-        def type_of(path: str) -> str:
+        def about(path: NodePath) -> tuple[str, str]:
             context = self._context
-            return "" if context is None or program is None else context.locate(path)[1].type.type  # type: ignore[arg-type]
+            if context is None or program is None:
+                return "", ""
+            frame, node = context.locate(path)
+            return node.type.type, frame.place + node.place
 
         return self._engine.store.journal(
             request.execution_id,
@@ -367,8 +382,9 @@ class DurableRun:
             request.token,
             frozen=frozen,
             timeout_ms=timeout_ms,
-            type_of=type_of,
+            about=about,
             attempts=attempts,
+            revision=revision,
             sources=sources,
             lost=self._lost,
             progressed=self._progressed if request.recovered else None,
@@ -383,7 +399,14 @@ class DurableRun:
     async def _end_without_driving(self, error_class: ErrorClass, message: str) -> None:
         """What cannot be driven has failed, and says why."""
         frozen = None if self.request.frozen else _frozen(self.request.started_at, self._engine.retry)
-        journal = self._journal(frozen=frozen, timeout_ms=None, program=None, attempts={}, sources={})
+        journal = self._journal(
+            frozen=frozen,
+            timeout_ms=None,
+            program=None,
+            attempts={},
+            revision=self.request.revision,
+            sources={},
+        )
         error = {"node": None, "type": error_class.value, "message": message}
         end = ExecutionEnded(ExecutionStatus.FAILED, self._engine.clock.now(), error=error)
         try:

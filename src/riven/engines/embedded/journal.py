@@ -71,7 +71,6 @@ class MemoryJournal:
         row.input = input
         row.error = None
         row.attempts.append(AttemptRow(attempt, at))
-        self._values.running(path, attempt)
         if self._listener is not None:
             self._tell(row, at)
 

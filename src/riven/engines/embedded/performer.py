@@ -127,7 +127,7 @@ class EmbeddedPerformer:
             return found
         # The driver answered in our place, because `perform` itself broke.
         error = {"type": ErrorClass.EXECUTION_ERROR.value, "message": "the node could not be started"}
-        return StepEnded(event, Step.RUN, 1, error=error)
+        return StepEnded(event, Step.RUN, self._run.number(event.path, 1), error=error)
 
     def _end(self, finish: Finish, at: int) -> ExecutionEnded:
         match finish.status:

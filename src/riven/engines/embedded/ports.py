@@ -17,6 +17,10 @@ class Journal(Recorder, Protocol):
 
 
 class RunJournal(Journal, Protocol):
+    @property
+    def revision(self) -> int:
+        """Of the latest change that was handed in."""
+
     async def close(self) -> None:
         """Nothing of it is under way afterwards."""
 
@@ -27,7 +31,8 @@ class RunStore(Protocol):
     async def document(self, version_id: UUID) -> Document | None:
         """The document of a version; None if its row is gone."""
 
-    async def history(self, execution_id: UUID, run: int) -> History: ...
+    async def history(self, execution_id: UUID, run: int, base_seq: int) -> History:
+        """`base_seq`: where the journal of this run begins; what stands before it is of earlier runs."""
 
     async def unread(self, execution_id: UUID, run: int) -> Sequence[Control]:
         """What was asked of a run and is not taken in yet."""
@@ -40,15 +45,17 @@ class RunStore(Protocol):
         *,
         frozen: Json,
         timeout_ms: int | None,
-        type_of: Callable[[NodePath], str],
+        about: Callable[[NodePath], tuple[str, str]],
         attempts: dict[NodePath, int],
+        revision: int,
         sources: dict[int, UUID],
         lost: Callable[[], None],
         progressed: Callable[[], None] | None,
     ) -> RunJournal:
         """The journal of one driver.
 
-        `frozen`: what this admission stores for all later ones; None if an earlier one has. `progressed`: given for a
+        `about`: a node's type, and its place in document order. `attempts`: the last one of each node, in this run.
+        `revision`: of the latest change before. `frozen`: what this admission stores for all later ones; None if an earlier one has. `progressed`: given for a
         run whose last owner died; called when an outcome is recorded.
         """
 
@@ -61,6 +68,7 @@ class RunStore(Protocol):
         status: ExecutionStatus,
         kind: str | None,
         due: int | None,
+        revision: int,
         known: Collection[UUID],
     ) -> Sequence[Control] | None:
         """Give back the slot until `due`. Not done if something was asked that is not `known`: that is answered.

@@ -6,7 +6,6 @@ answered: attempts that a crash interrupted are repeated under their number, tim
 
 from collections.abc import Sequence
 
-from riven.core.coordinator import Coordinator
 from riven.core.ids import NodePath, TimerId
 from riven.core.messages import (
     AwaitSignal,
@@ -21,13 +20,14 @@ from riven.core.messages import (
     StopTimer,
     TimerFired,
 )
+from riven.driver.loop import Decider
 from riven.effects.context import RunContext
 from riven.effects.history import Taken
 from riven.effects.settle import keep_answer, settle
 
 
 def replay(
-    run: RunContext, coordinator: Coordinator, started: ExecutionStarted, taken: Sequence[Taken]
+    run: RunContext, coordinator: Decider, started: ExecutionStarted, taken: Sequence[Taken]
 ) -> list[Command]:
     """Bring coordinator and values to where the journal ends; answers what is to be done now, in order."""
     starts: dict[NodePath, StartNode] = {}

@@ -1,6 +1,7 @@
 -- Take the chosen items: both rows move together, the token tells every earlier owner that it drives no longer.
 -- The update of an execution waits for flushes under way, so the new owner reads a complete journal. Items whose
--- execution is gone or cannot be started come back as strays, untouched.
+-- execution is gone or cannot be started come back as strays, untouched. `asked`: somebody has sent the run something
+-- that nobody has read yet.
 -- $1: items; $2: the process that claims.
 WITH items AS MATERIALIZED (
     SELECT id, execution_id, holds_slot
@@ -9,7 +10,7 @@ WITH items AS MATERIALIZED (
     ORDER BY id
     FOR UPDATE SKIP LOCKED
 ), executions AS MATERIALIZED (
-    SELECT e.id, e.status, e.started_at
+    SELECT e.id, e.status, e.run_started_at
     FROM workflow_executions e
     JOIN items i ON i.execution_id = e.id
     ORDER BY e.id
@@ -17,13 +18,17 @@ WITH items AS MATERIALIZED (
 ), taken AS (
     UPDATE workflow_executions e
     SET status = 'RUNNING', token = e.token + 1, owner_id = $2, started_at = coalesce(e.started_at, now()),
+        run_started_at = coalesce(e.run_started_at, now()),
+        revision = e.revision + CASE WHEN x.status = 'RUNNING' THEN 0 ELSE 1 END,
         waiting_kind = NULL, waiting_since = NULL, waiting_until = NULL
     FROM executions x
     WHERE e.id = x.id AND x.status IN ('PENDING', 'WAITING', 'RUNNING')
     RETURNING e.id, e.workspace_id, e.workflow_definition_id, e.workflow_definition_version_id, e.workflow_name,
-              e.version, e.run, e.token, e.input, e.trigger, e.created_at, e.started_at, e.deadline_at,
+              e.version, e.run, e.token, e.input, e.trigger, e.created_at, e.started_at, e.run_started_at,
+              e.base_seq, e.revision, e.deadline_at,
               e.retry_defaults, e.rules_version, e.recoveries, e.suspect, x.status AS status_before,
-              x.started_at IS NULL AS first_start,
+              x.run_started_at IS NULL AS first_start,
+              EXISTS (SELECT FROM signals g WHERE g.execution_id = e.id AND g.seq IS NULL AND NOT g.void) AS asked,
               (SELECT w.name FROM workspaces w WHERE w.id = e.workspace_id) AS workspace_name
 ), claimed AS (
     UPDATE execution_queue q

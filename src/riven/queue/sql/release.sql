@@ -8,7 +8,9 @@ WITH item AS MATERIALIZED (
 ), execution AS (
     UPDATE workflow_executions e
     SET status = CASE WHEN i.slot_taken THEN i.status_before ELSE e.status END,
-        started_at = CASE WHEN i.first_start THEN NULL ELSE e.started_at END,
+        started_at = CASE WHEN i.first_start AND e.started_at = e.run_started_at THEN NULL ELSE e.started_at END,
+        run_started_at = CASE WHEN i.first_start THEN NULL ELSE e.run_started_at END,
+        revision = e.revision + 1,
         owner_id = NULL
     FROM item i
     WHERE e.id = i.execution_id AND e.run = $2 AND e.token = $3

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
+from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
 
@@ -134,6 +135,7 @@ SECTIONS = {
     "docs/reference/states.md": {"phases": state_diagram},
 }
 PAGES = {
+    "docs/reference/http-problems.md": http_problems_page,
     "docs/reference/node-types.md": node_types_page,
     "docs/reference/problems.md": problems_page,
 }

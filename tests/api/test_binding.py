@@ -216,7 +216,9 @@ async def test_credentials_come_first_then_the_role_then_the_body(database_url: 
         assert_problem(
             await api.request("POST", path, key=there.admin, content=bad), 403, "foreign_workspace"
         )
-        assert_problem(await api.request("POST", path, key=here.editor, content=bad), 403, "forbidden")
+        for content in (bad, too_long):
+            answer = await api.request("POST", f"{path}?unknown=1", key=here.editor, content=content)
+            assert_problem(answer, 403, "forbidden")
         assert_problem(await api.request("POST", path, key=here.admin, content=bad), 400, "malformed_json")
         assert_problem(await api.request("POST", path, key=here.admin, content=too_long), 413, "too_large")
         good = await api.post(path, {"orderName": "x"}, key=here.admin)

@@ -62,11 +62,14 @@ class Operation(APIRoute):
             state: AppState = request.services
             request.principal = await state.authenticator.authenticate(_token(request.scope))
             state.limiter.admit(request.principal.id)
+        response: Response = await self._bound.call(request, self._check)
+        return response
+
+    def _check(self, request: ApiRequest) -> None:
+        """What is wrong with a request whose sender may ask for this at all."""
         check_length(request.scope, self.body_limit)
         if request.scope["query_string"]:
             self._bound.check_names(request)
-        response: Response = await self._bound.call(request)
-        return response
 
 
 class DocumentOperation(Operation):
@@ -154,12 +157,15 @@ class _Bound:
                 faults(error, model, given), "the query has parameters that do not exist"
             ) from error
 
-    async def call(self, request: ApiRequest) -> Any:  # noqa: ANN401  # what the function answers
+    async def call(self, request: ApiRequest, allowed: Callable[[ApiRequest], None] | None = None) -> Any:  # noqa: ANN401
+        """Answers what the function answers. `allowed` is called once the dependencies, roles among them, have passed."""
         values: dict[str, Any] = {}
         if self._path.names:
             values |= self._path.read(request.path_params)
         for name, nested in self._nested:
             values[name] = await nested.call(request)
+        if allowed is not None:
+            allowed(request)
         if self._query.names:
             values |= self._query.read(self._query.pick_query(request))
         if self._header.names:

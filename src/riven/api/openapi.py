@@ -1,13 +1,15 @@
 """The OpenAPI 3.1 description: FastAPI's reading of the signatures, and what is true of every endpoint besides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, Final
 
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from riven.api.binding import Operation
+from riven.api.fields import RequestBody, ResponseBody
 from riven.api.problem_kinds import PROBLEM_KINDS
 from riven.api.problems import MEDIA_TYPE
 
@@ -97,6 +99,12 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     schemas["Problem"] = PROBLEM_SCHEMA
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    for model in (*_models(RequestBody), *_models(ResponseBody)):
+        extra = model.model_config.get("json_schema_extra")
+        if model.__name__ in schemas and isinstance(extra, dict) and "examples" in extra:
+            schemas[model.__name__]["examples"] = extra[
+                "examples"
+            ]  # FastAPI has dropped every null from them
     found["components"]["securitySchemes"] = {
         "key": {
             "type": "http",
@@ -109,6 +117,12 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
             for method in route.methods or ():
                 _complete(route, found["paths"][route.path_format][method.lower()])
     return found
+
+
+def _models(root: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for each in root.__subclasses__():
+        yield each
+        yield from _models(each)
 
 
 def _complete(route: Operation, operation: dict[str, Any]) -> None:

@@ -5,7 +5,8 @@ Two steps, so that a statement can be shared: `plan` reads what the wishes name 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 from uuid import UUID
@@ -15,6 +16,7 @@ import orjson
 from riven.catalog.resolve import Asked, Resolved, resolve_versions
 from riven.core.errors import Problem
 from riven.db.engine import Connection
+from riven.db.errors import DatabaseError, DatabaseUnavailableError
 from riven.db.identity import new_id
 from riven.db.statements import load
 from riven.documents.input import check_input
@@ -174,7 +176,7 @@ async def accept_executions(
             raise outcome
         if isinstance(outcome, tuple):
             return outcome
-        async with connection.savepoint():
+        async with _undone_alone(connection):
             if all(await write(connection, [outcome], alone=True)):
                 return outcome.answer
         # Another transaction has written the key, and has committed: its answer is found now.
@@ -191,6 +193,20 @@ async def accept_execution(
     """One, as `accept_executions`."""
     (accepted,) = await accept_executions(connection, scope, [new], key=key, acceptor=acceptor)
     return accepted
+
+
+@asynccontextmanager
+async def _undone_alone(connection: Connection) -> AsyncIterator[None]:
+    """By statements: the caller may have begun his transaction by one."""
+    await connection.execute("SAVEPOINT riven_accept")
+    try:
+        yield
+    except DatabaseUnavailableError:
+        raise
+    except DatabaseError:
+        await connection.execute("ROLLBACK TO SAVEPOINT riven_accept")
+        raise
+    await connection.execute("RELEASE SAVEPOINT riven_accept")
 
 
 def repeat(before: Answered, key: IdempotencyKey) -> tuple[Accepted, ...] | RefusedError:

@@ -66,7 +66,10 @@ def make_key(workspace_id: UUID, key: str, operation: str, request: Json) -> Ide
         raise field_error(
             HEADER, "invalid_value", "an Idempotency-Key has 1 to 255 printable ASCII characters"
         )
-    return IdempotencyKey(workspace_id, key, hash_request(operation, request))
+    try:
+        return IdempotencyKey(workspace_id, key, hash_request(operation, request))
+    except TypeError as error:
+        raise field_error("input", "wrong_type", f"this is no JSON: {error}") from error
 
 
 def hash_request(operation: str, request: Json) -> bytes:

@@ -28,7 +28,7 @@ WORKSPACE_ROLES = (Role.VIEWER, Role.OPERATOR, Role.EDITOR, Role.ADMIN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    kind: Literal["key", "user"]
+    kind: Literal["key", "user", "library"]
     id: str
     """Of a key its row's id, of a user the subject that the issuer names."""
     name: str

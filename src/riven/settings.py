@@ -18,7 +18,7 @@ from riven.nodes.addresses import AllowRule
 from riven.wire.durations import duration_text, parse_duration
 
 PREFIX: Final = "RIVEN_"
-CLIENT_VARIABLES: Final = ("RIVEN_URL", "RIVEN_API_KEY")
+CLIENT_VARIABLES: Final = ("RIVEN_URL", "RIVEN_API_KEY", "RIVEN_WORKSPACE")
 """Read by the commands that talk to a server; processes leave them alone."""
 
 _LATER: Final = {

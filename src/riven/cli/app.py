@@ -25,8 +25,17 @@ from riven.cli.output import (
     say,
     silence,
 )
+from riven.core.errors import RivenError
 
 DONE, FAILED, INVALID = 0, 1, 2
+
+
+class CommandError(RivenError):
+    """It was called rightly and still cannot be done: one line that says what to do."""
+
+    def __init__(self, message: str, code: int = FAILED) -> None:
+        self.code = code
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,9 @@ def run_app(arguments: Sequence[str], entries: Mapping[str, Entry], given: Loade
     except CallError as error:
         complain(f"riven: {error}")
         return INVALID
+    except CommandError as error:
+        complain(f"riven: {error}")
+        return error.code
     except click.ClickException as error:
         complain(_usage_line(error))
         return INVALID
@@ -133,7 +145,7 @@ def _app(entries: Mapping[str, Entry]) -> LazyGroup:
             "riven run refund.yaml --input amount=120 --input orderId=A7",
             "riven graph refund.yaml --format svg > refund.svg",
         ),
-        callback=_root,
+        callback=help_if_alone,
         invoke_without_command=True,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         params=[
@@ -164,7 +176,8 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _root() -> None:
+def help_if_alone() -> None:
+    """What a group does that is called without one of its commands."""
     context = click.get_current_context()
     if context.invoked_subcommand is None:
         say(context.get_help())
@@ -188,6 +201,9 @@ def _terminal(context: click.Context, _: click.Parameter, kind: object) -> None:
 
 
 def _with_debug(command: click.Command) -> click.Command:
+    if isinstance(command, click.Group):
+        for each in command.commands.values():
+            _with_debug(each)
     if not any(parameter.name == "debug" for parameter in command.params):
         command.params.append(click.Option(["--debug"], is_flag=True, hidden=True, expose_value=False))
     return command

@@ -8,20 +8,19 @@ from riven.cli.arguments import (
     CallError,
     parse_decisions,
     parse_input,
-    parse_json,
     parse_secrets,
     parse_signals,
     parse_timeout,
 )
-from riven.cli.files import STDIN, CalledWorkflows, Source, read_bytes, read_source
+from riven.cli.files import STDIN, CalledWorkflows, Source, read_source
 from riven.cli.functions import load_functions
+from riven.cli.json_files import read_json
 from riven.cli.lettering import printable
 from riven.core.errors import Problem
 from riven.core.graph import Graph, NodeKind
 from riven.core.ids import ROOT_PATH, NodePath, node_path
 from riven.documents.input import check_input
 from riven.documents.load import LoadedDocument, load_document
-from riven.documents.parse import parse
 from riven.nodes.decisions import Decision
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry
@@ -77,7 +76,7 @@ def prepare_run(call: RunCall) -> PreparedRun:
     secrets = parse_secrets(call.secrets)
     if call.file == STDIN and f"@{STDIN}" in call.input:
         raise CallError("the document and the input cannot both come from standard input")
-    given = parse_input(call.input, _read_json)
+    given = parse_input(call.input, read_json)
     functions = load_functions(call.functions)
     registry = Registry.discover()
     source = read_source(call.file)
@@ -103,27 +102,6 @@ def prepare_run(call: RunCall) -> PreparedRun:
         secrets=secrets,
         timeout=None if timeout is None else timeout / 1_000,
     )
-
-
-def _read_json(name: str) -> Json:
-    data = read_source(name).data if name == STDIN else read_bytes(name)
-    if name.lower().endswith((".yaml", ".yml")):
-        return _read_yaml(name, data)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CallError(f"{printable(name)} is no UTF-8 text: byte {error.start + 1}", path="input") from None
-    return parse_json(text, printable(name), path="input")
-
-
-def _read_yaml(name: str, data: bytes) -> Json:
-    parsed = parse(data)
-    if parsed.tree is None or parsed.flaws:
-        flaw = parsed.flaws[0]
-        line, column = parsed.lines.at(flaw.offset)
-        message = f"{printable(name)}: line {line}, column {column}: {flaw.message}"
-        raise CallError(message, path="input", code="invalid_input")
-    return parsed.tree.value
 
 
 def _check_decisions(decisions: Mapping[str, Decision], graph: Graph) -> None:

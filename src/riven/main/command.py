@@ -27,6 +27,36 @@ def _graph() -> click.Command:
     return graph
 
 
+def _apply() -> click.Command:
+    from riven.cli.apply import apply
+
+    return apply
+
+
+def _start() -> click.Command:
+    from riven.cli.start import start
+
+    return start
+
+
+def _executions() -> click.Command:
+    from riven.cli.executions import executions
+
+    return executions
+
+
+def _workspaces() -> click.Command:
+    from riven.cli.workspaces import workspaces
+
+    return workspaces
+
+
+def _keys() -> click.Command:
+    from riven.cli.keys import keys
+
+    return keys
+
+
 def _functions(modules: Iterable[str]) -> FunctionNames:
     from riven.cli.functions import load_functions
 
@@ -43,6 +73,11 @@ COMMANDS = {
     "run": Entry("Run a workflow here, in memory.", _run),
     "validate": Entry("Tell everything that is wrong with documents.", _validate),
     "graph": Entry("Draw a workflow.", _graph),
+    "apply": Entry("Save and publish workflows on a server.", _apply),
+    "start": Entry("Start a published workflow on a server.", _start),
+    "executions": Entry("See executions on a server, and steer them.", _executions),
+    "workspaces": Entry("See and administer workspaces.", _workspaces),
+    "keys": Entry("Make, list and revoke API keys.", _keys),
 }
 LOADERS = Loaders(_functions, _live)
 

@@ -10,3 +10,11 @@ def to_rfc3339(milliseconds: int) -> str:
     seconds, rest = divmod(milliseconds, 1_000)
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+
+
+def from_rfc3339(text: str) -> int:
+    """Milliseconds since the epoch. Raises ValueError for what is no time with an offset."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} lacks its offset from UTC, such as Z")
+    return round(moment.timestamp() * 1_000)

@@ -1,4 +1,4 @@
-from riven.documents.draft import DraftEdge, count_nodes, read_draft
+from riven.documents.draft import NO_TYPE, DraftEdge, count_nodes, read_draft
 from riven.documents.findings import Findings
 from riven.documents.parse import parse
 from riven.wire.document import Json
@@ -30,7 +30,7 @@ def test_what_is_right_is_kept_beside_what_is_wrong() -> None:
     scope = draft.scope
     assert list(scope.nodes) == ["a", "b", "c"]
     assert (scope.nodes["a"].fields.type, scope.nodes["a"].fields.timeout) == ("noop", None)
-    assert (scope.nodes["b"].fields.type, scope.nodes["b"].config) == ("", {})
+    assert (scope.nodes["b"].fields.type, scope.nodes["b"].config) == (NO_TYPE, {})
     assert [(edge.source, edge.target, edge.outcome) for edge in scope.edges] == [
         ("b", "a", None),
         ("c", "a", "false"),

@@ -78,7 +78,7 @@ def test_what_is_no_yaml_names_the_place_and_what_to_do(
         ("a: {{ input.x }}", [("invalid_key", (1, 5))]),
         ("a:\n  ? [b]\n  : c", [("invalid_key", (2, 5))]),
         ("a: &a b\n*a : c", [("invalid_key", (2, 1))]),
-        ("a:\n  '': c", [("invalid_key", (2, 3))]),
+        ("a:\n  ? \n  : c", [("invalid_key", (2, 4))]),
         ('a:\n  "\\0": c', [("nul_character", (2, 3))]),
         ('a: "x\\0y"', [("nul_character", (1, 4))]),
         ("a: *b", [("unknown_alias", (1, 4))]),

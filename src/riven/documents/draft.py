@@ -30,6 +30,9 @@ from riven.wire.document import Json
 RESERVED_WORDS: Final = RESERVED | {"false", "in", "null", "true"}
 """What CEL keeps for itself: `steps.in` could not be written."""
 
+NO_TYPE: Final = "\0"
+"""Stands in for a type that is missing; no text that was read has it."""
+
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
@@ -151,11 +154,11 @@ def _read_node(key: str, raw: Json, location: Location, findings: Findings) -> D
         said = f"a node is a mapping with at least a `type`, not {described(raw)}"
         findings.error(location, Code.WRONG_TYPE, said)
         findings.spoil(location)
-        return DraftNode(key, location, NodeFields(type=""), {})
+        return DraftNode(key, location, NodeFields(type=NO_TYPE), {})
     outside = raw
     if isinstance(raw.get("body"), dict):
         outside = {**raw, "body": {}}
-    fields = _read(NodeFields, outside, location, findings, {"type": ""}) or NodeFields(type="")
+    fields = _read(NodeFields, outside, location, findings, {"type": NO_TYPE}) or NodeFields(type=NO_TYPE)
     return DraftNode(key, location, fields, fields.config or {})
 
 

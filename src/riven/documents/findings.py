@@ -3,17 +3,21 @@
 What only follows from another problem is left out: nothing is said of a place where something is wrong already.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from riven.core.errors import Problem, Severity
 from riven.documents.builder import Flaw
 from riven.documents.codes import Code
-from riven.documents.places import Lines, Location, Tree, dotted
+from riven.documents.nearest import hint
+from riven.documents.places import Lines, Location, Tree, dotted, shorten
 
 MAX_PROBLEMS = 1_000
 """Told in one answer; what is more is only counted."""
 _KEPT = 2 * MAX_PROBLEMS
+_MOST_COMPARED = 500_000
+_LONGEST = 1_000
+"""Characters of a message; keys and texts of the document are in it."""
 
 
 @dataclass(slots=True)
@@ -22,6 +26,7 @@ class Findings:
     _found: list[Problem] = field(default_factory=list)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
     _spoiled: set[Location] = field(default_factory=set)
+    _compared: int = 0
     _left_out: int = 0
     _left_out_errors: int = 0
 
@@ -49,6 +54,11 @@ class Findings:
     def is_spoiled(self, location: Location) -> bool:
         return any(location[:depth] in self._spoiled for depth in range(len(location) + 1))
 
+    def hint(self, name: str, names: Collection[str], synonyms: Mapping[str, str] | None = None) -> str:
+        """`; did you mean 'x'?`, or nothing; also nothing once very many names were compared for this document."""
+        self._compared += len(names)
+        return hint(name, names, synonyms) if self._compared <= _MOST_COMPARED else ""
+
     def problems(self) -> tuple[Problem, ...]:
         """In the order of the text."""
         ordered = sorted(
@@ -62,7 +72,15 @@ class Findings:
         )
         said = f"and {more:,} more; mend these first"
         severity = Severity.ERROR if errors else Severity.WARNING
-        rest = Problem(path="", code=Code.TOO_MANY_PROBLEMS.value, message=said, severity=severity)
+        last = ordered[MAX_PROBLEMS - 1]
+        rest = Problem(
+            path="",
+            code=Code.TOO_MANY_PROBLEMS.value,
+            message=said,
+            severity=severity,
+            line=last.line,
+            column=last.column,
+        )
         return (*ordered[:MAX_PROBLEMS], rest)
 
     def _add(self, location: Location, code: str, message: str, severity: Severity, *, at_key: bool) -> None:
@@ -76,7 +94,7 @@ class Findings:
             Problem(
                 path=dotted(location),
                 code=str(code),
-                message=message,
+                message=shorten(message, _LONGEST),
                 severity=severity,
                 line=line,
                 column=column,

@@ -179,7 +179,7 @@ class Flow:
             enough = node.at_least if node.join is JoinRule.AT_LEAST else len(triggers)
             if len(triggers) - len(certain) >= enough:
                 return None
-            return frozenset.intersection(*certain)
+            return frozenset.intersection(*certain) if certain else frozenset()
         if any(found is None for found in triggers):
             return None
         return self._reduced({end for found in triggers if found is not None for end in found})

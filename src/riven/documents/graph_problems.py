@@ -8,7 +8,6 @@ from riven.core.graph import Graph
 from riven.core.validation import GraphCode, validate
 from riven.documents.draft import Draft, DraftScope
 from riven.documents.findings import Findings
-from riven.documents.nearest import hint
 from riven.documents.normalise import labels_of
 from riven.documents.places import Location, shorten
 
@@ -59,11 +58,11 @@ def _tell_of_edge(
         key = edge.source if end == "from" else edge.target
         if key in scope.nodes:
             return  # its key is no key, which was told
-        message = f"there is no node {shorten(key, 40)!r} here{hint(key, scope.nodes)}"
+        message = f"there is no node {shorten(key, 40)!r} here{findings.hint(key, scope.nodes)}"
     elif problem.code == GraphCode.UNKNOWN_OUTCOME and edge.outcome is not None:
         source = scope.nodes[edge.source]
         if source.type is not None:
-            message += hint(edge.outcome, labels_of(source.type, source.config))
+            message += findings.hint(edge.outcome, labels_of(source.type, source.config))
     findings.error(edge.location if end is None else edge.place(end), problem.code, message)
 
 

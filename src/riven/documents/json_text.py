@@ -68,10 +68,13 @@ def _blank(text: str, position: int) -> int:
 
 def _key(text: str, position: int, builder: Builder) -> int:
     found = _PLAIN.match(text, position)
+    flawed = False
     if found is not None:
         key, end = found[1], found.end()
     elif text.startswith('"', position):
-        key, end = _string(text, position, builder)
+        flaws = len(builder.flaws)
+        key, end = _string(text, position, builder, is_key=True)
+        flawed = len(builder.flaws) > flaws
     elif text.startswith("}", position):
         raise _bad(text, position, "delete the comma before this brace")
     else:
@@ -79,7 +82,10 @@ def _key(text: str, position: int, builder: Builder) -> int:
     colon = _COLON.match(text, end)
     if colon is None:
         raise _bad(text, _blank(text, end), f"after the name {shorten(key)!r} a : is missing")
-    builder.key(key, position)
+    if flawed:
+        builder.drop(position)
+    else:
+        builder.key(key, position)
     return colon.end()
 
 
@@ -117,7 +123,7 @@ def _value(text: str, position: int, builder: Builder, closers: list[str]) -> in
     raise _no_value(text, position)
 
 
-def _string(text: str, position: int, builder: Builder) -> tuple[str, int]:
+def _string(text: str, position: int, builder: Builder, *, is_key: bool = False) -> tuple[str, int]:
     """A string with escapes in it."""
     found = _STRING.match(text, position)
     if found is None:
@@ -143,10 +149,10 @@ def _string(text: str, position: int, builder: Builder) -> tuple[str, int]:
             "lone_surrogate",
             "half of a surrogate pair is no character; write the whole pair",
             position,
-            spoiled=True,
+            spoiled=not is_key,
         )
     if "\0" in value:
-        builder.flaw("nul_character", "take the NUL character out of this text", position, spoiled=True)
+        builder.flaw("nul_character", "take the NUL character out of this text", position, spoiled=not is_key)
         value = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
     return value, found.end()
 

@@ -13,11 +13,10 @@ from riven.core.validation import MAX_NODES, GraphCode
 from riven.documents.calls import Called, CallResolver, Calls
 from riven.documents.codes import Code
 from riven.documents.configs import check_config
-from riven.documents.draft import Draft, DraftNode, count_nodes, read_draft
+from riven.documents.draft import NO_TYPE, Draft, DraftNode, count_nodes, read_draft
 from riven.documents.findings import Findings
 from riven.documents.graph_problems import check_graph
 from riven.documents.input_schema import check_input_schema
-from riven.documents.nearest import hint
 from riven.documents.normalise import GraphBuilder, document_of
 from riven.documents.parse import parse
 from riven.documents.places import Location, shorten, texts
@@ -120,11 +119,11 @@ class _Loader:
 
     def _check_node(self, node: DraftNode, findings: Findings) -> None:
         name = node.fields.type
-        node.type = self.registry.get(name) if name else None
+        node.type = self.registry.get(name) if name != NO_TYPE else None
         if node.type is None:
-            if name:
+            if name != NO_TYPE:
                 why = self.registry.fault(name) or (
-                    f"there is no node type {shorten(name, 40)!r}{hint(name, self.registry.names(), _OTHER_TYPES)}"
+                    f"there is no node type {shorten(name, 40)!r}{findings.hint(name, self.registry.names(), _OTHER_TYPES)}"
                 )
                 findings.error((*node.location, "type"), Code.UNKNOWN_TYPE, why)
             return
@@ -138,7 +137,7 @@ class _Loader:
         name = node.config.get("function")
         if not isinstance(name, str) or has_placeholder(name) or name in (self.functions or ()):
             return
-        said = f"there is no function {shorten(name, 40)!r}{hint(name, self.functions or ())}"
+        said = f"there is no function {shorten(name, 40)!r}{findings.hint(name, self.functions or ())}"
         findings.error((*node.location, "with", "function"), Code.UNKNOWN_FUNCTION, said)
 
 

@@ -14,7 +14,6 @@ from riven.documents.configs import expression_places
 from riven.documents.draft import Draft, DraftNode, DraftScope
 from riven.documents.findings import Findings
 from riven.documents.flow import Flow, FlowNode
-from riven.documents.nearest import hint
 from riven.documents.normalise import labels_of
 from riven.documents.places import Location, find, shorten, texts
 from riven.expressions.cel import compile_condition
@@ -165,7 +164,7 @@ def _check_roots(use: _Use, constants: set[str] | None, findings: Findings) -> N
         said = f"`secrets.{shorten(name, 40)}` cannot be read here, only in the `with` of the action that needs it"
         findings.error(use.location, Code.SECRET_NOT_ALLOWED, said)
     for name in sorted(references.vars - (references.vars if constants is None else constants)):
-        said = f"there is no constant {shorten(name, 40)!r} in `vars`{hint(name, constants or ())}"
+        said = f"there is no constant {shorten(name, 40)!r} in `vars`{findings.hint(name, constants or ())}"
         findings.error(use.location, Code.UNKNOWN_CONSTANT, said)
 
 
@@ -194,7 +193,7 @@ def _tell_unknown(use: _Use, key: str, findings: Findings) -> None:
         while scope is not None:
             visible += scope.nodes
             scope = scope.outer
-        said = f"there is no step {shorten(key, 40)!r}{hint(key, visible)}"
+        said = f"there is no step {shorten(key, 40)!r}{findings.hint(key, visible)}"
     findings.error(use.location, Code.UNKNOWN_STEP, said)
 
 

@@ -147,7 +147,7 @@ Need: TypeAlias = Annotated[
 class NodeFields(_Fields):
     model_config = ConfigDict(title="Node")
 
-    type: str = Field(description="What the node does.")
+    type: str = Field(min_length=1, description="What the node does.")
     name: Annotated[str, Field(max_length=200), AfterValidator(_label)] | None = Field(
         default=None, description="A label for people."
     )

@@ -102,8 +102,8 @@ def _scalar(event: ScalarEvent, builder: Builder) -> None:
             message = "YAML 1.2 has no merge key `<<`; write the fields out"
             _refuse_key(builder, offset, message, code="merge_key", spoiled=bool(builder.here()))
         elif "\0" in text:
-            _refuse_key(builder, offset, "take the NUL character out of this name", code="nul_character")
-        elif not text:
+            _refuse_key(builder, offset, "take the NUL character out of this text", code="nul_character")
+        elif not text and is_plain:
             _refuse_key(builder, offset, "a field needs a name before its `:`")
         else:
             builder.key(text, offset)

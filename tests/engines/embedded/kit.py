@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from riven.documents.load import LoadedDocument, load_document
 from tests.effects.kit import Echo, Free, FreeConfig
 from tests.effects.manual import ManualTime
 
 from riven.core.graph import RetryPolicy
+from riven.documents.load import LoadedDocument, load_document
 from riven.engines.embedded.journal import ExecutionChange
 from riven.engines.embedded.memory import MemoryEngine
 from riven.nodes.contract import NodeContext, NodeResult, NodeType

@@ -47,6 +47,8 @@ _LIMITS: Final = {
     "less_than_equal": ("le", "at most"),
     "multiple_of": ("multiple_of", "a multiple of"),
 }
+_MOST: Final = 1_000
+"""Faults of one node or edge; nobody reads more."""
 SYNONYMS: Final = {
     "dependson": "needs",
     "after": "needs",
@@ -97,7 +99,7 @@ class Fault:
 def faults(error: ValidationError, model: type[BaseModel], value: Json) -> list[Fault]:
     """Everything the model refuses in the value, one for each place."""
     found: dict[Location, Fault] = {}
-    for line in error.errors(include_url=False, include_input=False):
+    for line in error.errors(include_url=False, include_input=False)[:_MOST]:
         kind = line["type"]
         location, here = _place(value, line["loc"], missing=kind == "missing")
         if (

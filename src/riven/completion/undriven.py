@@ -25,6 +25,8 @@ _CANCEL_NODES = load("riven.completion", "cancel_nodes")
 _CANCEL_UNSTARTED = load("riven.completion", "cancel_unstarted")
 _END = load("riven.completion", "end_undriven")
 
+_OVERDUE = load("riven.completion", "overdue")
+
 FINISHED = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELED})
 
 _log = logging.getLogger("riven.completion")
@@ -93,16 +95,22 @@ async def end_undriven(
     status: ExecutionStatus,
     error_class: ErrorClass | None = None,
     message: str | None = None,
-) -> UUID | None:
-    """End a run that nobody drives. Answers its workspace, in which a slot may be free after the commit.
+) -> bool:
+    """End a run that nobody drives; a slot of its workspace may be free after the commit.
 
-    None: it is over, somebody drives it, or its row is gone; nothing was changed.
+    False: it is over, somebody drives it, or its row is gone; nothing was changed.
     """
     held = await hold_run(connection, execution_id)
     if held is None or held.finished or held.driven:
-        return None
+        return False
     await end_held(connection, held, status, error_class, message)
-    return held.workspace_id
+    return True
+
+
+async def overdue(connection: Connection, most: int) -> list[tuple[UUID, UUID]]:
+    """Unfinished runs whose deadline has passed and that nobody drives: execution and workspace of each."""
+    rows = await connection.fetch(_OVERDUE, most)
+    return [(row["id"], row["workspace_id"]) for row in rows]
 
 
 async def end_held(

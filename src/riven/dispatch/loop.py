@@ -7,19 +7,32 @@ import asyncio
 import contextlib
 import logging
 from dataclasses import dataclass
+from time import perf_counter
 
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.dispatch.starter import Starter, put_aside
-from riven.queue.claim import Claim, claim_executions
+from riven.queue.claim import Claim, Claimed, Stray, claim_executions
 from riven.queue.lease import Process, leave, register, renew
-from riven.queue.recover import next_due_in, promote_due
+from riven.queue.recover import hand_back_forgotten, next_due_in, postpone, promote_due
+from riven.queue.settle import Drive, settle_dispatched
 from riven.queue.wake import Announcer
 from riven.telemetry.crashpoints import crash_point
+from riven.telemetry.metrics import (
+    CAPACITY_REACHED,
+    CLAIM_SECONDS,
+    CLAIMS,
+    DISPATCH_FAILURES,
+    ITEMS_PROCESSED,
+    RECOVERIES,
+    RUNS,
+)
 
 SKIPPED_DELAY = 0.020
 PROMOTE_INTERVAL = 1.0
 AWAY_DELAY = 1.0
+SUSPECT_DELAY = 1.0
+"""Seconds after which a suspect asks again whether its turn has come."""
 
 _log = logging.getLogger("riven.dispatch")
 
@@ -48,17 +61,23 @@ class DispatchLoop:
         self._announcer = announcer
         self._settings = settings
         self._woken = asyncio.Event()
+        self._claiming = settings.enabled
         self._stopping = False
         self._registered = False
         self._next_beat = 0.0
         self._next_promotion = 0.0
+        self._next_check: float | None = None
         self._due_at: float | None = None
 
     def wake(self) -> None:
         self._woken.set()
 
+    def drain(self) -> None:
+        """Claim nothing more. The sign of life goes on, for what still runs."""
+        self._claiming = False
+
     def stop(self) -> None:
-        """Claim nothing more; `run` returns soon."""
+        """`run` returns soon."""
         self._stopping = True
         self._woken.set()
 
@@ -75,17 +94,19 @@ class DispatchLoop:
                     await asyncio.wait_for(self._woken.wait(), delay)
 
     async def leave(self) -> None:
+        """The process ends, and holds nothing any more."""
         await leave(self._database, self._process)
 
     async def _turn(self) -> float:
         """One look at everything; answers how long nothing is to be done."""
         now = asyncio.get_running_loop().time()
         await self._give_sign_of_life(now)
+        await self._give_back_forgotten(now)
         await self._promote(now)
         delay = self._settings.poll_interval
         room = min(self._starter.room, self._settings.batch_size)
-        if room and self._settings.enabled and self._registered:
-            claim = await claim_executions(self._database, self._process.id, room)
+        if room and self._claiming:
+            claim = await self._claim(room)
             await self._start(claim)
             if claim.claimed:
                 delay = 0.0
@@ -97,9 +118,20 @@ class DispatchLoop:
             upcoming.append(self._due_at)
         return max(0.0, min(delay, min(upcoming) - now))
 
+    # ---- claim and start ---------------------------------------------------------------------------------------------
+
+    async def _claim(self, room: int) -> Claim:
+        begun = perf_counter()
+        claim = await claim_executions(self._database, self._process.id, room)
+        CLAIM_SECONDS.observe(perf_counter() - begun)
+        CLAIMS.add(by=len(claim.claimed))
+        return claim
+
     async def _start(self, claim: Claim) -> None:
+        """Each item alone: what goes wrong with one touches no other, and is found again by the check or the sweep."""
         crash_point("after_claim")
         for full in claim.full:
+            CAPACITY_REACHED.add()
             _log.info(
                 "workspace_at_capacity",
                 extra={
@@ -110,25 +142,68 @@ class DispatchLoop:
             )
         for claimed in claim.claimed:
             try:
-                await self._starter.start(claimed)
-            except DatabaseError:
-                raise
-            except Exception as error:  # noqa: BLE001 - one item's fault touches no other: the sweep finds it again
-                _log.exception(
-                    "queue_item_error", extra={"queueId": str(claimed.queue_id), "error": str(error)}
-                )
+                if claimed.row["suspect"] and not await self._gets_its_turn(claimed):
+                    continue
+                if not await self._starter.start(claimed):
+                    self._announcer.announce((claimed.workspace_id,))  # its slot is free again
+            except Exception as error:  # noqa: BLE001 - see above
+                self._tell(claimed, error)
         for stray in claim.strays:
-            async with self._database.transaction() as connection:
-                await put_aside(connection, stray)
+            try:
+                async with self._database.transaction() as connection:
+                    await put_aside(connection, stray)
+            except Exception as error:  # noqa: BLE001 - see above
+                self._tell(stray, error)
+
+    async def _gets_its_turn(self, claimed: Claimed) -> bool:
+        """A run that may have killed its owners is driven beside no other such run, and settled before it begins.
+
+        So whoever recovers it next knows whether it was driven.
+        """
+        if self._starter.drives_suspect:
+            await postpone(self._database, claimed.execution_id, self._process.id, SUSPECT_DELAY)
+            ids = {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)}
+            _log.info("suspect_postponed", extra=ids)
+            ITEMS_PROCESSED.add("postponed")
+            return False
+        drive = Drive(claimed.execution_id, claimed.run, claimed.token)
+        async with self._database.transaction() as connection:
+            return bool(await settle_dispatched(connection, [drive], self._process.id))
+
+    def _tell(self, item: Claimed | Stray, error: Exception) -> None:
+        DISPATCH_FAILURES.add("error")
+        unforeseen = None if isinstance(error, DatabaseError) else error
+        _log.error(
+            "queue_item_error",
+            extra={"queueId": str(item.queue_id), "error": str(error)},
+            exc_info=unforeseen,
+        )
+
+    # ---- what else is due --------------------------------------------------------------------------------------------
 
     async def _give_sign_of_life(self, now: float) -> None:
+        room = self._starter.room
+        RUNS.set(len(self._starter.running))
         if now < self._next_beat:
             return
-        room = self._starter.room
         if not self._registered or not await renew(self._database, self._process, room):
+            if self._registered:
+                _log.warning("process_judged_dead", extra={"processId": str(self._process.id)})
             await register(self._database, self._process, room)
             self._registered = True
         self._next_beat = now + self._settings.lease_ttl / 3
+
+    async def _give_back_forgotten(self, now: float) -> None:
+        """What is ours by the rows but is not driven: a claim whose answer was lost, a start that broke off."""
+        if self._next_check is not None and now >= self._next_check:
+            found = await hand_back_forgotten(self._database, self._process.id, self._starter.running)
+            if found:
+                RECOVERIES.add("forgotten", by=len(found))
+                _log.warning("items_recovered", extra={"count": len(found), "reason": "forgotten"})
+                self._announcer.announce({workspace_id for _, workspace_id in found})
+            self._next_check = None
+        if self._next_check is None:
+            self._next_check = now + self._settings.lease_ttl
 
     async def _promote(self, now: float) -> None:
         if now < self._next_promotion and (self._due_at is None or now < self._due_at):

@@ -1,12 +1,27 @@
 """Tell the engine of a claimed execution, and put back in line what it provably did not take."""
 
 import logging
+from collections.abc import Sequence
+from uuid import UUID
 
+from riven.completion.undriven import end_undriven
+from riven.core.errors import ErrorClass
+from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
 from riven.engines.port import Engine, EngineAwayError, StartRefusedError, StartRequest, StartResult
 from riven.queue.claim import Claimed, Stray
-from riven.queue.settle import Drive, backoff, hold_back, mark_failed, release_to_pending, remove_item
+from riven.queue.settle import (
+    Drive,
+    Released,
+    attempts_allowed,
+    backoff,
+    hold_back,
+    mark_failed,
+    release,
+    remove_item,
+)
 from riven.telemetry.crashpoints import crash_point
+from riven.telemetry.metrics import DISPATCH_ATTEMPTS, DISPATCH_FAILURES, ITEMS_PROCESSED
 
 ENGINE_AWAY_DELAY = 5.0
 
@@ -16,21 +31,34 @@ _log = logging.getLogger("riven.dispatch")
 class Starter:
     """The engine, as far as the loop needs it."""
 
-    def __init__(self, database: Database, engine: Engine) -> None:
+    def __init__(self, database: Database, engine: Engine, max_attempts: int = 3) -> None:
+        """`max_attempts`: refused starts, for workspaces that set none of their own."""
         self._database = database
         self._engine = engine
+        self._max_attempts = max_attempts
 
     @property
     def room(self) -> int:
         return self._engine.room
 
+    @property
+    def running(self) -> Sequence[UUID]:
+        """Executions that are driven in this process."""
+        return self._engine.running
+
+    @property
+    def drives_suspect(self) -> bool:
+        return self._engine.drives_suspect
+
     async def start(self, claimed: Claimed) -> bool:
-        """False: it was refused, or the engine is away, and the item is back in line."""
-        return await start_execution(self._database, self._engine, claimed) is not None
+        """False: it was refused, or the engine is away, and the item is back in line or a dead letter."""
+        return await start_execution(self._database, self._engine, claimed, self._max_attempts) is not None
 
 
-async def start_execution(database: Database, engine: Engine, claimed: Claimed) -> StartResult | None:
-    """None: it was refused, or the engine is away, and the item is back in line."""
+async def start_execution(
+    database: Database, engine: Engine, claimed: Claimed, max_attempts: int
+) -> StartResult | None:
+    """None: it was refused, or the engine is away, and the item is back in line or a dead letter."""
     ids = {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)}
     _log.info(
         "dispatching",
@@ -43,22 +71,55 @@ async def start_execution(database: Database, engine: Engine, claimed: Claimed) 
     try:
         result = await engine.start(request_of(claimed))
     except StartRefusedError as error:
-        _log.error("engine_start_failed", extra={**ids, "error": str(error)})
-        await _release(database, claimed, counted=True, delay=backoff(claimed.attempts + 1), error=str(error))
+        DISPATCH_FAILURES.add("refused")
+        _tell(ids, error)
+        await _refused(database, claimed, str(error), max_attempts)
         return None
     except EngineAwayError as error:
-        _log.error("engine_start_failed", extra={**ids, "error": str(error)})
-        await _release(database, claimed, counted=False, delay=ENGINE_AWAY_DELAY, error=str(error))
+        DISPATCH_FAILURES.add("engine_away")
+        ITEMS_PROCESSED.add("postponed")
+        _tell(ids, error)
+        async with database.transaction() as connection:
+            await _release(connection, claimed, counted=False, delay=ENGINE_AWAY_DELAY, error=str(error))
         return None
     crash_point("after_start")
+    ITEMS_PROCESSED.add("dispatched")
+    DISPATCH_ATTEMPTS.observe(claimed.attempts + 1)
     _log.info("dispatched", extra=ids)
     return result
 
 
-async def _release(database: Database, claimed: Claimed, *, counted: bool, delay: float, error: str) -> None:
+def _tell(ids: dict[str, str], error: Exception) -> None:
+    _log.error("engine_start_failed", extra={**ids, "error": str(error)})
+    _log.error("queue_item_error", extra={"queueId": ids["queueId"], "error": str(error)})
+
+
+async def _refused(database: Database, claimed: Claimed, error: str, max_attempts: int) -> None:
+    """An attempt is used up. With the last one the item is a dead letter, and its execution has failed."""
+    async with database.transaction() as connection:
+        delay = backoff(claimed.attempts + 1)
+        released = await _release(connection, claimed, counted=True, delay=delay, error=error)
+        if released is None:
+            return
+        own = await attempts_allowed(connection, claimed.workspace_id)
+        failed = released.attempts >= (max_attempts if own is None else own)
+        if failed:
+            message = f"the engine refused {released.attempts} starts, the last with: {error}"
+            await end_undriven(
+                connection, claimed.execution_id, ExecutionStatus.FAILED, ErrorClass.DISPATCH_FAILED, message
+            )
+    ITEMS_PROCESSED.add("failed" if failed else "retried")
+    if failed:
+        DISPATCH_ATTEMPTS.observe(released.attempts)
+        _log.error("queue_item_failed", extra={"queueId": str(claimed.queue_id), "error": error})
+
+
+async def _release(
+    connection: Connection, claimed: Claimed, *, counted: bool, delay: float, error: str
+) -> Released | None:
     drive = Drive(claimed.execution_id, claimed.run, claimed.token)
     kind = "dispatch_retry" if counted else "engine_down"
-    await release_to_pending(database, drive, counted=counted, delay=delay, error=error, kind=kind)
+    return await release(connection, drive, counted=counted, delay=delay, error=error, kind=kind)
 
 
 def request_of(claimed: Claimed) -> StartRequest:
@@ -89,13 +150,16 @@ async def put_aside(connection: Connection, stray: Stray) -> None:
     """An item that can never be started leaves the line, with its reason."""
     queue_id, execution_id = str(stray.queue_id), str(stray.execution_id)
     if stray.status is None:
+        DISPATCH_FAILURES.add("execution_not_found")
         _log.warning(
             "execution_not_found_for_retry", extra={"executionId": execution_id, "queueId": queue_id}
         )
         if await mark_failed(connection, stray.queue_id, "the execution is gone"):
+            ITEMS_PROCESSED.add("failed")
             _log.error("queue_item_failed", extra={"queueId": queue_id, "error": "the execution is gone"})
     elif stray.status == "PAUSED":
         await hold_back(connection, stray.queue_id)
     else:
         await remove_item(connection, stray.queue_id)
+        ITEMS_PROCESSED.add("dropped")
         _log.warning("queue_item_without_work", extra={"queueId": queue_id, "executionId": execution_id})

@@ -29,6 +29,16 @@ FROM unnest($1::uuid[], $2::text[]) AS asked (workspace_id, key)
 JOIN idempotency_keys k ON k.workspace_id = asked.workspace_id AND k.key = asked.key
 """
 
+_PRUNE: Final = """
+DELETE FROM idempotency_keys
+WHERE (workspace_id, key) IN (
+    SELECT workspace_id, key FROM idempotency_keys
+    WHERE created_at < now() - make_interval(secs => $1)
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
@@ -109,3 +119,8 @@ async def find_answered(
         (row["workspace_id"], row["key"]): Answered(row["request_hash"], orjson.loads(row["response"]))
         for row in rows
     }
+
+
+async def prune_keys(connection: Connection, seconds: float, most: int) -> int:
+    """Those that came longer ago; answers how many of at most so many are gone."""
+    return await connection.execute(_PRUNE, seconds, most)

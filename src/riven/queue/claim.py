@@ -80,6 +80,11 @@ async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
     return Claim(claimed, strays, skipped, full)
 
 
+async def recheck_hints(connection: Connection, workspaces: Sequence[UUID]) -> list[UUID]:
+    """Clear the hints of those that have something to give after all; answers which."""
+    return [row["id"] for row in await connection.fetch(_RECHECK_HINTS, workspaces)]
+
+
 async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: int) -> Claim:
     rows: list[Row] = []
     try:
@@ -89,7 +94,10 @@ async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: 
                 return Claim((), (), skipped=True, full=())
             chosen, served = await _choose(connection, locked, room)
             if chosen:
-                rows = await connection.fetch(_CLAIM, chosen, owner)
+                limits = [each.running_limit for each in served]
+                rows = await connection.fetch(
+                    _CLAIM, chosen, owner, [each.workspace_id for each in served], limits
+                )
             await _mark(connection, served)
     except ConflictError:
         return Claim((), (), skipped=True, full=())
@@ -97,7 +105,7 @@ async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: 
     again = False
     if hinted:
         async with database.read() as connection:
-            again = bool(await connection.fetch(_RECHECK_HINTS, hinted))
+            again = bool(await recheck_hints(connection, hinted))
     claimed = [_claimed(row) for row in rows if row["token"] is not None]
     strays = [
         Stray(row["queue_id"], row["execution_id"], row["found_status"])

@@ -2,13 +2,18 @@
 
 from uuid import UUID
 
-from riven.db.engine import Database
+from riven.db.engine import Connection, Database
 
 _ACQUIRE = """
 INSERT INTO locks (name, owner_id, until) VALUES ($1, $2, now() + make_interval(secs => $3))
 ON CONFLICT (name) DO UPDATE SET owner_id = excluded.owner_id, until = excluded.until
 WHERE locks.owner_id = excluded.owner_id OR locks.until < now()
 RETURNING name
+"""
+_PRUNE = """
+DELETE FROM locks WHERE name IN (
+    SELECT name FROM locks WHERE until < now() - make_interval(secs => $1) LIMIT $2 FOR UPDATE SKIP LOCKED
+)
 """
 _RELEASE = "DELETE FROM locks WHERE name = $1 AND owner_id = $2"
 
@@ -22,3 +27,8 @@ async def acquire(database: Database, name: str, owner: UUID, seconds: float) ->
 async def release(database: Database, name: str, owner: UUID) -> None:
     async with database.transaction() as connection:
         await connection.execute(_RELEASE, name, owner)
+
+
+async def prune_locks(connection: Connection, seconds: float, most: int) -> int:
+    """Duties that nobody has had for so long: they were renamed."""
+    return await connection.execute(_PRUNE, seconds, most)

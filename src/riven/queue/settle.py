@@ -11,6 +11,7 @@ _SETTLE = load("riven.queue", "settle")
 _RELEASE = load("riven.queue", "release")
 _FAIL = load("riven.queue", "fail")
 
+_ATTEMPTS_ALLOWED = "SELECT max_attempts FROM workspaces WHERE id = $1"
 _HOLD_BACK = (
     "UPDATE execution_queue SET due = false, available_at = NULL WHERE id = $1 AND status = 'PENDING'"
 )
@@ -63,10 +64,23 @@ async def release_to_pending(
     None: somebody else drives the execution by now, and nothing was changed.
     """
     async with database.transaction() as connection:
-        row = await connection.fetch_row(
-            _RELEASE, drive.execution_id, drive.run, drive.token, counted, delay, error, kind
-        )
+        return await release(connection, drive, counted=counted, delay=delay, error=error, kind=kind)
+
+
+async def release(
+    connection: Connection, drive: Drive, *, counted: bool, delay: float, error: str, kind: str
+) -> Released | None:
+    """The same, in a transaction of the caller's."""
+    row = await connection.fetch_row(
+        _RELEASE, drive.execution_id, drive.run, drive.token, counted, delay, error, kind
+    )
     return None if row is None else Released(row["id"], row["attempts"], row["workspace_id"])
+
+
+async def attempts_allowed(connection: Connection, workspace_id: UUID) -> int | None:
+    """What the workspace has set for itself."""
+    allowed: int | None = await connection.fetch_value(_ATTEMPTS_ALLOWED, workspace_id)
+    return allowed
 
 
 async def mark_failed(connection: Connection, queue_id: UUID, error: str) -> bool:

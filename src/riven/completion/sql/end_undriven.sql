@@ -4,7 +4,7 @@ WITH ended AS (
     UPDATE workflow_executions
     SET status = $2, phase = $2, owner_id = NULL, finished_at = now(), error_type = $3, error_message = $4,
         duration_ms = round(extract(epoch FROM now() - started_at) * 1000), revision = $5,
-        waiting_kind = NULL, waiting_since = NULL, waiting_until = NULL
+        waiting_kind = NULL, waiting_since = NULL, waiting_until = NULL, recoveries = 0, suspect = false
     WHERE id = $1
     RETURNING id, workspace_id, status
 ), left_line AS (

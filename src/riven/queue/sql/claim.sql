@@ -2,7 +2,7 @@
 -- The update of an execution waits for flushes under way, so the new owner reads a complete journal. Items whose
 -- execution is gone or cannot be started come back as strays, untouched. `asked`: somebody has sent the run something
 -- that nobody has read yet.
--- $1: items; $2: the process that claims.
+-- $1: items; $2: the process that claims; $3, $4: workspaces, and the limits under which they were counted.
 WITH items AS MATERIALIZED (
     SELECT id, execution_id, holds_slot
     FROM execution_queue
@@ -10,15 +10,18 @@ WITH items AS MATERIALIZED (
     ORDER BY id
     FOR UPDATE SKIP LOCKED
 ), executions AS MATERIALIZED (
-    SELECT e.id, e.status, e.run_started_at
+    SELECT e.id, e.status, e.run_started_at, l.running_limit
     FROM workflow_executions e
     JOIN items i ON i.execution_id = e.id
+    LEFT JOIN unnest($3::uuid[], $4::int[]) AS l (workspace_id, running_limit) ON l.workspace_id = e.workspace_id
     ORDER BY e.id
     FOR NO KEY UPDATE OF e
 ), taken AS (
     UPDATE workflow_executions e
     SET status = 'RUNNING', token = e.token + 1, owner_id = $2, started_at = coalesce(e.started_at, now()),
         run_started_at = coalesce(e.run_started_at, now()),
+        admitted_at = CASE WHEN x.status = 'RUNNING' THEN e.admitted_at ELSE now() END,
+        admitted_limit = CASE WHEN x.status = 'RUNNING' THEN e.admitted_limit ELSE x.running_limit END,
         revision = e.revision + CASE WHEN x.status = 'RUNNING' THEN 0 ELSE 1 END,
         waiting_kind = NULL, waiting_since = NULL, waiting_until = NULL
     FROM executions x

@@ -1,0 +1,120 @@
+"""Compare queue and executions, and mend what no ordinary move would: rows that somebody deleted, hints left by a crash.
+
+Both tables are gone through slice by slice, so that a round costs the same however much waits; what a round finds it
+looks at again under its lock before it acts.
+"""
+
+import logging
+from uuid import UUID
+
+from riven.completion.undriven import end_undriven
+from riven.core.errors import ErrorClass
+from riven.core.messages import ExecutionStatus
+from riven.db.engine import Database
+from riven.queue.claim import recheck_hints
+from riven.queue.recover import wrong_hints
+from riven.queue.repair import (
+    FIRST,
+    Orphan,
+    find_orphans,
+    remove_finished,
+    restore_driven,
+    restore_parked,
+    restore_pending,
+)
+from riven.queue.settle import mark_failed
+from riven.queue.wake import Announcer
+from riven.telemetry.metrics import DISPATCH_FAILURES, ITEMS_PROCESSED, REPAIRS
+
+SLICE = 20_000
+_HINTS_AT_ONCE = 500
+
+_log = logging.getLogger("riven.maintenance")
+
+
+class Reconciler:
+    def __init__(self, database: Database, announcer: Announcer, slice_size: int = SLICE) -> None:
+        self._database = database
+        self._announcer = announcer
+        self._slice = slice_size
+        self._items: UUID = FIRST
+        """Up to where the last round has looked through the items, the executions that wait, those that are parked."""
+        self._pending: tuple[UUID, UUID] = (FIRST, FIRST)
+        self._parked: UUID = FIRST
+
+    async def perform(self) -> None:
+        """Every minute."""
+        await self.restore_items()
+        await self.put_orphans_aside()
+        await self.clear_hints()
+
+    async def restore_items(self) -> None:
+        """Whatever is unfinished and driven by nobody has an item in line."""
+        async with self._database.transaction() as connection:
+            driven = await restore_driven(connection, self._slice)
+            pending, self._pending = await restore_pending(connection, self._pending, self._slice)
+            parked, self._parked = await restore_parked(connection, self._parked, self._slice)
+        for restored in (*driven, *pending, *parked):
+            REPAIRS.add("item_missing")
+            fields = {"executionId": str(restored.execution_id), "status": restored.status}
+            _log.warning("item_restored", extra=fields)
+            self._announcer.announce((restored.workspace_id,))
+
+    async def put_orphans_aside(self) -> None:
+        """Items that name what is gone fail, with the reason; those of finished executions go."""
+        async with self._database.read() as connection:
+            orphans, self._items = await find_orphans(connection, self._items, self._slice)
+        for orphan in orphans:
+            await self._put_aside(orphan)
+
+    async def _put_aside(self, orphan: Orphan) -> None:
+        ids = {"executionId": str(orphan.execution_id), "queueId": str(orphan.queue_id)}
+        async with self._database.transaction() as connection:
+            match orphan.gone:
+                case "workspace":
+                    done = await mark_failed(connection, orphan.queue_id, "workspace_not_found")
+                case "execution":
+                    done = await mark_failed(connection, orphan.queue_id, "the execution is gone")
+                case "version":
+                    done = await end_undriven(
+                        connection,
+                        orphan.execution_id,
+                        ExecutionStatus.FAILED,
+                        ErrorClass.DISPATCH_FAILED,
+                        "the version of the workflow is gone",
+                    )
+                case _:
+                    done = await remove_finished(connection, orphan.queue_id)
+        if not done:
+            return
+        match orphan.gone:
+            case "workspace":
+                fields = {"workspaceId": str(orphan.workspace_id), "queueId": str(orphan.queue_id)}
+                _log.warning("workspace_not_found", extra=fields)
+            case "execution":
+                _log.warning("execution_not_found_for_retry", extra=ids)
+            case "version":
+                _log.warning("version_not_found", extra=ids)
+            case _:
+                _log.warning("queue_item_without_work", extra=ids)
+                REPAIRS.add("item_without_work")
+                return
+        REPAIRS.add(f"{orphan.gone}_not_found")
+        DISPATCH_FAILURES.add(f"{orphan.gone}_not_found")
+        ITEMS_PROCESSED.add("failed")
+        fields = {"queueId": str(orphan.queue_id), "error": f"{orphan.gone}_not_found"}
+        _log.error("queue_item_failed", extra=fields)
+        self._announcer.announce((orphan.workspace_id,))
+
+    async def clear_hints(self) -> None:
+        """Workspaces that no claim looks at though they have something to give."""
+        async with self._database.read() as connection:
+            suspected = await wrong_hints(connection)
+        for start in range(0, len(suspected), _HINTS_AT_ONCE):
+            some = suspected[start : start + _HINTS_AT_ONCE]
+            async with self._database.read() as connection:
+                cleared = await recheck_hints(connection, some)
+            if cleared:
+                REPAIRS.add("wrong_hint", by=len(cleared))
+                _log.warning("hints_cleared", extra={"count": len(cleared)})
+                self._announcer.announce(cleared)

@@ -1,0 +1,49 @@
+"""Put back in line what a dead process held, and what was claimed too long ago without being started."""
+
+import logging
+
+from riven.completion.undriven import end_undriven
+from riven.core.errors import ErrorClass
+from riven.core.messages import ExecutionStatus
+from riven.db.engine import Connection, Database
+from riven.queue.recover import LAST_RECOVERY, MOST, Recovered, recover_stale_items
+from riven.queue.wake import Announcer
+from riven.telemetry.metrics import RECOVERIES
+
+LOCK = "recover_stale_items"
+
+_log = logging.getLogger("riven.maintenance")
+
+
+async def recover_items(database: Database, announcer: Announcer, *, stale_after: float) -> None:
+    """All of them. A run whose owners died again and again ends in the transaction that finds it."""
+    while True:
+        async with database.transaction() as connection:
+            found = await recover_stale_items(connection, stale_after=stale_after)
+            lost = [item for item in found if item.recoveries >= LAST_RECOVERY]
+            for item in lost:
+                await _end(connection, item)
+        announcer.announce({item.workspace_id for item in found})
+        for reason, count in (
+            ("stale", sum(item.stale for item in found)),
+            ("owner_dead", sum(not item.stale for item in found)),
+        ):
+            if count:
+                RECOVERIES.add(reason, by=count)
+                _log.warning("items_recovered", extra={"count": count, "reason": reason})
+        for item in lost:
+            _log.error(
+                "worker_lost", extra={"executionId": str(item.execution_id), "queueId": str(item.queue_id)}
+            )
+        if len(found) < MOST:
+            return
+
+
+async def _end(connection: Connection, item: Recovered) -> None:
+    await end_undriven(
+        connection,
+        item.execution_id,
+        ExecutionStatus.FAILED,
+        ErrorClass.WORKER_LOST,
+        f"{item.recoveries} workers died while they drove this run, without any node being finished in between",
+    )

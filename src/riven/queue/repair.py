@@ -1,0 +1,82 @@
+"""What the reconciler finds: executions without an item, items without what they name, dead letters of last week.
+
+Slices are in the order of an index; each answer says where the next one begins, `FIRST` after the last.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from uuid import UUID
+
+from riven.db.engine import Connection, Row
+from riven.db.statements import load
+
+FIRST: Final = UUID(int=0)
+
+_RESTORE_DRIVEN = load("riven.queue", "restore_driven")
+_RESTORE_PENDING = load("riven.queue", "restore_pending")
+_RESTORE_PARKED = load("riven.queue", "restore_parked")
+_FIND_ORPHANS = load("riven.queue", "find_orphans")
+_REMOVE_FINISHED = load("riven.queue", "remove_finished")
+_PRUNE_DEAD_LETTERS = load("riven.queue", "prune_dead_letters")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    execution_id: UUID
+    workspace_id: UUID
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """An item that names something which is gone, or an execution that is `finished`."""
+
+    queue_id: UUID
+    execution_id: UUID
+    workspace_id: UUID
+    gone: Literal["workspace", "execution", "version", "finished"]
+
+
+async def restore_driven(connection: Connection, most: int) -> Sequence[Restored]:
+    """RUNNING without an item, the owner dead: nobody would ever take it up."""
+    return [_restored(row) for row in await connection.fetch(_RESTORE_DRIVEN, most)]
+
+
+async def restore_pending(
+    connection: Connection, after: tuple[UUID, UUID], most: int
+) -> tuple[Sequence[Restored], tuple[UUID, UUID]]:
+    """PENDING without an item. `after`: workspace and execution up to which the last slice went."""
+    rows = await connection.fetch(_RESTORE_PENDING, *after, most)
+    last = next(((row["last_workspace"], row["last_id"]) for row in rows if row["last_id"]), (FIRST, FIRST))
+    return [_restored(row) for row in rows if row["id"]], last
+
+
+async def restore_parked(connection: Connection, after: UUID, most: int) -> tuple[Sequence[Restored], UUID]:
+    """WAITING or PAUSED without an item."""
+    rows = await connection.fetch(_RESTORE_PARKED, after, most)
+    last = next((row["last_id"] for row in rows if row["last_id"]), FIRST)
+    return [_restored(row) for row in rows if row["id"]], last
+
+
+async def find_orphans(connection: Connection, after: UUID, most: int) -> tuple[Sequence[Orphan], UUID]:
+    """Read without a lock: whoever acts on one looks again."""
+    rows = await connection.fetch(_FIND_ORPHANS, after, most)
+    last = next((row["last_id"] for row in rows if row["last_id"]), FIRST)
+    orphans = [
+        Orphan(row["id"], row["execution_id"], row["workspace_id"], row["gone"]) for row in rows if row["id"]
+    ]
+    return orphans, last
+
+
+async def remove_finished(connection: Connection, queue_id: UUID) -> bool:
+    """The item of an execution that has ended leaves the line; that of a failed one stays as a dead letter."""
+    return await connection.fetch_row(_REMOVE_FINISHED, queue_id) is not None
+
+
+async def prune_dead_letters(connection: Connection, seconds: float, most: int) -> int:
+    return await connection.execute(_PRUNE_DEAD_LETTERS, seconds, most)
+
+
+def _restored(row: Row) -> Restored:
+    return Restored(row["id"], row["workspace_id"], row["status"])

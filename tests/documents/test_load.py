@@ -109,6 +109,8 @@ BROKEN = [
     ),
     (nodes("  a: {type: noop, join: most}"), ["3 nodes.a.join invalid_value"]),
     (nodes("  a: {type: noop, timeout: -5s}"), ["3 nodes.a.timeout invalid_value"]),
+    (nodes("  a: {type: noop, timeout: '{{ input.t }}'}"), ["3 nodes.a.timeout template_not_allowed"]),
+    (nodes("  a:\n    type: http_request\n    with:\n      method: GET"), ["3 nodes.a.with.url missing_field"]),
     (nodes("  a: {type: noop, continueOnError: 'yes'}"), ["3 nodes.a.continueOnError wrong_type"]),
     (nodes('  a: {type: noop, name: "a\\x07b"}'), ["3 nodes.a.name invalid_value"]),
     # keys

@@ -45,7 +45,9 @@ def check_config(node: DraftNode, node_type: NodeType[Any], findings: Findings) 
         return
     certain = [fault for fault in wrong if not _is_left_for_the_run(fault, config, templated)]
     for fault in certain:
-        findings.error((*location, *fault.location), fault.code, fault.message, at_key=fault.at_key)
+        missing = node.location if fault.code is Code.MISSING_FIELD else None
+        where = (*location, *fault.location)
+        findings.error(where, fault.code, fault.message, at_key=fault.at_key, at=missing)
     misspelt = any(len(fault.location) == 1 and fault.code in _UNCLEAR for fault in certain)
     if not misspelt and all(fault.location for fault in wrong):
         _check_rules(node_type.config, config, location, findings)

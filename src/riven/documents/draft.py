@@ -212,7 +212,13 @@ def _read(
     except ValidationError as error:
         wrong = faults(error, model, raw)
     for fault in wrong:
-        findings.error((*location, *fault.location), fault.code, fault.message, at_key=fault.at_key)
+        code, message = fault.code, fault.message
+        if isinstance(fault.value, str) and has_placeholder(fault.value) and not fault.at_key:
+            code, message = (
+                Code.TEMPLATE_NOT_ALLOWED,
+                "templates stand in `with` and `output` alone; write the value out",
+            )
+        findings.error((*location, *fault.location), code, message, at_key=fault.at_key)
         findings.spoil((*location, *fault.location))
     if not isinstance(raw, dict):
         return None

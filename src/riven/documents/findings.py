@@ -41,11 +41,20 @@ class Findings:
             if flaw.spoiled:
                 self._spoiled.add(flaw.location)
 
-    def error(self, location: Location, code: str, message: str, *, at_key: bool = False) -> None:
-        self._add(location, code, message, Severity.ERROR, at_key=at_key)
+    def error(
+        self,
+        location: Location,
+        code: str,
+        message: str,
+        *,
+        at_key: bool = False,
+        at: Location | None = None,
+    ) -> None:
+        """`at`: where to look in the text, if that is elsewhere."""
+        self._add(location, code, message, Severity.ERROR, at or location, at_key=at_key)
 
     def warning(self, location: Location, code: str, message: str) -> None:
-        self._add(location, code, message, Severity.WARNING, at_key=False)
+        self._add(location, code, message, Severity.WARNING, location)
 
     def spoil(self, location: Location) -> None:
         """Something is wrong here already: what is found at or below this place from now on says nothing new."""
@@ -83,13 +92,22 @@ class Findings:
         )
         return (*ordered[:MAX_PROBLEMS], rest)
 
-    def _add(self, location: Location, code: str, message: str, severity: Severity, *, at_key: bool) -> None:
+    def _add(
+        self,
+        location: Location,
+        code: str,
+        message: str,
+        severity: Severity,
+        at: Location,
+        *,
+        at_key: bool = False,
+    ) -> None:
         if self._spoiled and self.is_spoiled(location):
             return
         if len(self._found) >= _KEPT:
             self._count(severity)
             return
-        line, column = self.tree.position(location, key=at_key) if self.tree is not None else (None, None)
+        line, column = self.tree.position(at, key=at_key) if self.tree is not None else (None, None)
         self._keep(
             Problem(
                 path=dotted(location),

@@ -3,12 +3,12 @@ import time
 from uuid import uuid4
 
 import pytest
+from tests.catalog.kit import noop, opened
 
 from riven.catalog.check import DocumentChecker
 from riven.db.engine import Database
 from riven.db.errors import DatabaseUnavailableError
 from riven.nodes.registry import Registry
-from tests.catalog.kit import noop, opened
 
 CALLS_B = "name: a\nnodes:\n  x: {type: call, with: {workflow: b}}\n"
 
@@ -134,8 +134,7 @@ async def test_a_large_document_is_checked_beside_the_event_loop(checker) -> Non
 async def test_many_checks_at_once_end_like_one(checker) -> None:
     texts = [
         f"name: w{n}\nnodes:\n  x: {{type: set, with: {{value: '{{{{ input.n + {n} }}}}'}}}}\n"
-        + "# "
-        + "x" * 4_000
+        "# " + "x" * 4_000
         for n in range(20)
     ]
     checked = await asyncio.gather(*(checker.check(text, None) for text in texts))

@@ -1,3 +1,5 @@
+from tests.catalog.kit import Shop, noop, opened
+
 from riven.catalog.errors import (
     ForeignWorkflowError,
     VersionNotFoundError,
@@ -8,7 +10,6 @@ from riven.catalog.resolve import Asked, Resolved, WorkspaceDisabledError, resol
 from riven.catalog.workflows import archive_workflow
 from riven.db.identity import new_id
 from riven.tenancy.errors import WorkspaceNotFoundError
-from tests.catalog.kit import Shop, noop, opened
 
 
 async def resolve(shop: Shop, *asked: Asked) -> list:

@@ -2,6 +2,7 @@ import asyncio
 
 import orjson
 import pytest
+from tests.catalog.kit import Shop, noop, opened
 
 from riven.catalog.errors import VersionNotFoundError, WorkflowInvalidError, WorkflowNotFoundError
 from riven.catalog.versions import (
@@ -16,7 +17,6 @@ from riven.catalog.workflows import archive_workflow
 from riven.db.identity import new_id
 from riven.documents.normalise import build_graph
 from riven.nodes.registry import Registry
-from tests.catalog.kit import Shop, noop, opened
 
 CALLS_B = "name: a\nnodes:\n  x: {type: call, with: {workflow: b}}\n"
 

@@ -1,6 +1,7 @@
 import asyncio
 
 import pytest
+from tests.catalog.kit import Shop, noop, opened, scope_of
 
 from riven.catalog.errors import DraftChangedError, WorkflowNotFoundError
 from riven.catalog.repository import get_workflow, list_workflows
@@ -8,7 +9,6 @@ from riven.catalog.workflows import Expected, archive_workflow, save_draft
 from riven.db.errors import ConstraintError
 from riven.db.identity import new_id
 from riven.tenancy.errors import InvalidRequestError
-from tests.catalog.kit import Shop, noop, opened, scope_of
 
 
 async def test_a_draft_comes_back_as_it_was_sent(database_url: str) -> None:

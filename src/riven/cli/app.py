@@ -59,6 +59,8 @@ class Loaders:
     functions: Callable[[Iterable[str]], FunctionNames]
     live: Callable[[], Callable[..., object]]
     """The screen of a terminal, `live.LiveScreen`: it draws with rich."""
+    dev: Callable[[], Callable[..., None]]
+    """What `riven dev` runs: told what was written, and how to say something."""
 
 
 class LazyGroup(click.Group):

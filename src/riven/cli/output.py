@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -62,6 +63,15 @@ def complain(text: str) -> None:
     try:
         _write(sys.stderr, text + "\n")
     except (OutputClosedError, OutputError):
+        return
+
+
+def say_if_heard(text: str) -> None:
+    """For programs that go on whether or not somebody reads: a pipe that is full, or closed, holds nothing up."""
+    try:
+        if select.select([], [sys.stdout], [], 0)[1]:
+            say(text)
+    except (OutputClosedError, OutputError, OSError, ValueError):
         return
 
 

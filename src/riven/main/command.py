@@ -57,6 +57,12 @@ def _keys() -> click.Command:
     return keys
 
 
+def _dev() -> click.Command:
+    from riven.cli.dev import dev
+
+    return dev
+
+
 def _functions(modules: Iterable[str]) -> FunctionNames:
     from riven.cli.functions import load_functions
 
@@ -69,17 +75,24 @@ def _live() -> Callable[..., object]:
     return LiveScreen
 
 
+def _run_dev() -> Callable[..., None]:
+    from riven.main.dev import run_dev
+
+    return run_dev
+
+
 COMMANDS = {
     "run": Entry("Run a workflow here, in memory.", _run),
     "validate": Entry("Tell everything that is wrong with documents.", _validate),
     "graph": Entry("Draw a workflow.", _graph),
+    "dev": Entry("Run the whole product on this machine.", _dev),
     "apply": Entry("Save and publish workflows on a server.", _apply),
     "start": Entry("Start a published workflow on a server.", _start),
     "executions": Entry("See executions on a server, and steer them.", _executions),
     "workspaces": Entry("See and administer workspaces.", _workspaces),
     "keys": Entry("Make, list and revoke API keys.", _keys),
 }
-LOADERS = Loaders(_functions, _live)
+LOADERS = Loaders(_functions, _live, _run_dev)
 
 _COLLECT_AFTER = 100_000
 """New objects between two searches for garbage in circles. A large document makes millions of objects and hardly a

@@ -1,228 +1,311 @@
 """`riven dev`: the whole product on this machine, on one data directory, watched over until it is told to stop.
 
-PostgreSQL, the API, workers and maintenance are processes of their own: each can die alone and is started again. This
-process serves nothing itself; it holds the directory's lock and the API's socket, so that the address outlives the API.
+    directory/
+      lock        held by the `riven dev` that owns the directory
+      parts.lock  held by it and by every part: while it is taken, parts of an earlier one live
+      api-key     of the platform, 0600
+      dev.json    who runs where, while it is ready
+      logs/       a file for each part
+      postgres/   the database; `devstack.postgres`
+
+PostgreSQL, the API (with maintenance) and workers are processes of their own: each can die alone and is started again.
+This process serves nothing itself; it holds the API's socket, so that the address outlives the API.
 """
 
 import asyncio
+import contextlib
+import importlib.metadata
 import json
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+import time
+from collections.abc import Callable
 from typing import Any
 
-from riven.devstack.datadir import DataDirectory
+from riven.cli.data_directory import DEV_JSON
+from riven.cli.dev import DevCall
+from riven.devstack.datadir import DataDirectory, take
 from riven.devstack.errors import DevstackError
-from riven.devstack.parts import Parts, Plan, how_it_ended
+from riven.devstack.parts import Parts, Plan
 from riven.devstack.postgres import EmbeddedPostgres
+from riven.devstack.serverlog import ServerLog
+from riven.main.listening import in_url, is_ready, listen, reachable
+from riven.main.preparation import Preparation
+from riven.settings import Settings, child_environment
 
-DEV_JSON = "dev.json"
 KEY_FILE = "api-key"
+PARTS_LOCK = "parts.lock"
+LOGS = "logs"
+API, MAINTENANCE, POSTGRES = "api", "maintenance", "postgres"
 DRAIN_MARGIN = 5.0
+"""Seconds that a part has beside the time to drain, before it is killed."""
+_LEFTOVERS_END_WITHIN = 12.0
 _READY_WITHIN = 60.0
 _AGAIN = 0.5
+_LOG_CHECK_INTERVAL = 30.0
+
+Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DevOptions:
-    data_dir: Path
-    host: str
-    port: int
-    """0: a free one."""
-    workers: int
-    functions: tuple[str, ...]
-    environment: Mapping[str, str]
-    """That of the parts: all RIVEN_ settings reach them."""
-    drain_timeout: float
+def run_dev(call: DevCall, say: Say) -> None:
+    """Until SIGINT, SIGTERM or SIGHUP. Raises RivenError when it cannot start; then nothing is left running."""
+    settings = Settings.from_environment()
+    asyncio.run(Dev(call, settings, say).run())
 
 
 class Dev:
-    def __init__(self, options: DevOptions, say: Callable[[str], None]) -> None:
-        self._options = options
+    def __init__(self, call: DevCall, settings: Settings, say: Say) -> None:
+        self._call = call
+        self._settings = settings
         self._say = say
-        self._directory = DataDirectory(options.data_dir)
-        self._postgres = EmbeddedPostgres(self._directory.path / "postgres", progress=say)
+        self._directory = DataDirectory(call.data_dir)
+        self._postgres = (
+            EmbeddedPostgres(self._directory.path / POSTGRES, progress=say)
+            if settings.database_url is None
+            else None
+        )
         self._parts = Parts(self._write_state, say)
+        self._logs: list[ServerLog] = []
         self._state: dict[str, Any] | None = None
         self._stopping = False
         self._socket: socket.socket | None = None
+        self._parts_lock: int | None = None
 
     async def run(self) -> None:
-        """Until SIGINT or SIGTERM. Raises DevstackError when it cannot start; then nothing is left running."""
         self._directory.own()
-        asked_to_stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, asked_to_stop.set)
+        unclean = self._forget_state()
+        stop = _Stop(self._parts.hurry)
         guards: list[asyncio.Task[None]] = []
+        loop = asyncio.get_running_loop()
         try:
-            starting = loop.create_task(self._start())
-            stopping = loop.create_task(asked_to_stop.wait())
-            try:
-                await _first(starting, stopping)
-                if not starting.done():
-                    return
-                starting.result()
-                guards.append(loop.create_task(self._guard_postgres()))
-                await asked_to_stop.wait()
-            finally:
-                stopping.cancel()
-                starting.cancel()
-                await asyncio.gather(starting, stopping, return_exceptions=True)
+            if await stop.unless(self._start(unclean=unclean)):
+                guards.append(loop.create_task(self._keep_logs_bounded(), name="riven-logs"))
+                if self._postgres is not None:
+                    guards.append(loop.create_task(self._guard(self._postgres), name="riven-guard"))
+                await stop.asked.wait()
         finally:
             await self._stop(guards)
+            stop.close()
 
-    async def _start(self) -> None:
-        options = self._options
-        listening = self._socket = _listen(options.host, options.port)
-        await self._postgres.start()
-        prepared = await _prepare(self._postgres.url, self._directory.read(KEY_FILE))
+    # ---- start ----------------------------------------------------------------------------------------------------
+
+    async def _start(self, *, unclean: bool) -> None:
+        begun = time.monotonic()
+        async with contextlib.AsyncExitStack() as preparing:
+            preparation = await preparing.enter_async_context(Preparation())
+            await self._end_leftovers()
+            listening = self._socket = await listen(
+                self._call.host or self._settings.host,
+                self._settings.port if self._call.port is None else self._call.port,
+                patience=_LEFTOVERS_END_WITHIN if unclean else 0,
+            )
+            database_url = await self._start_database()
+            self._start_parts(database_url, listening)
+            prepared = await preparation.prepare(database_url, self._directory.read(KEY_FILE))
         self._directory.write(KEY_FILE, prepared["apiKey"])
         host, port = listening.getsockname()[:2]
-        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-        environment = {**options.environment, "RIVEN_DATABASE_URL": self._postgres.url}
-        if options.functions:
-            environment["RIVEN_FUNCTIONS"] = ",".join(options.functions)
-
-        def plan(name: str, *arguments: str, descriptors: tuple[int, ...] = ()) -> Plan:
-            command = (sys.executable, "-m", "riven.main.command", *arguments, "--watched")
-            return Plan(name, command, environment, descriptors)
-
-        await self._parts.start(
-            plan("api", "api", "--fd", str(listening.fileno()), descriptors=(listening.fileno(),))
-        )
-        await self._parts.start(plan("maintenance", "maintenance"))
-        for name in self._worker_names():
-            await self._parts.start(plan(name, "worker", "--name", name))
-        await _until_ready(host, port)
+        await _ready_in_time(self._parts, reachable(host), port)
+        url = f"http://{in_url(reachable(host))}:{port}"
         self._state = {
             "url": url,
             "apiKey": prepared["apiKey"],
             "workspaceId": prepared["workspaceId"],
-            "databaseUrl": self._postgres.url,
+            "databaseUrl": database_url,
             "temporalAddress": None,
             "pid": os.getpid(),
         }
         self._write_state()
-        self._say(f"riven is ready: {url}")
-        self._say(f"API key (in {self._directory.path / KEY_FILE}): {prepared['apiKey']}")
+        self._greet(url, prepared["apiKey"], time.monotonic() - begun)
+
+    async def _end_leftovers(self) -> None:
+        """Parts of a `riven dev` that was killed end by themselves, soon: they are not to meet ours."""
+        lock = self._parts_lock = self._directory.open_lock(PARTS_LOCK)
+        end = time.monotonic() + _LEFTOVERS_END_WITHIN
+        waited = False
+        while not take(lock):
+            if not waited:
+                self._say("waiting for processes of an earlier 'riven dev' to end")
+                waited = True
+            if time.monotonic() > end:
+                raise DevstackError(
+                    f"processes of an earlier 'riven dev' still run on {self._directory.path} (with {PARTS_LOCK} open): "
+                    "end them first"
+                )
+            await asyncio.sleep(0.05)
+
+    async def _start_database(self) -> str:
+        if self._postgres is None:
+            return self._settings.database()
+        await self._postgres.start()
+        return self._postgres.url
+
+    def _start_parts(self, database_url: str, listening: socket.socket) -> None:
+        changes = {"RIVEN_DATABASE_URL": database_url}
+        if self._call.functions:
+            changes["RIVEN_FUNCTIONS"] = ",".join((*self._settings.functions, *self._call.functions))
+        environment = child_environment(**changes)
+        environment.setdefault("RIVEN_LOG_FORMAT", "text")
+        logs = self._directory.path / LOGS
+        if not self._call.shows_logs:
+            logs.mkdir(mode=0o700, exist_ok=True)
+            self._directory.hand_over(logs)
+        assert self._parts_lock is not None  # noqa: S101 - taken before
+        kept = self._parts_lock
+
+        def start(
+            name: str, *arguments: str, also: tuple[str, ...] = (), descriptors: tuple[int, ...] = ()
+        ) -> None:
+            log = None
+            if not self._call.shows_logs:
+                log = ServerLog(logs / f"{name}.log")
+                self._logs.append(log)
+            self._parts.start(
+                Plan(
+                    name=name,
+                    also=also,
+                    command=(sys.executable, "-m", "riven.main.command", *arguments, "--watched"),
+                    environment=environment,
+                    descriptors=(kept, *descriptors),
+                    log=log,
+                )
+            )
+
+        number = listening.fileno()
+        start(API, "api", "--fd", str(number), "--maintenance", also=(MAINTENANCE,), descriptors=(number,))
+        for name in self._worker_names():
+            start(name, "worker", "--name", name)
+
+    def _greet(self, url: str, key: str, seconds: float) -> None:
+        directory = self._directory.path
+        version = importlib.metadata.version("riven")
+        logs = "shown here" if self._call.shows_logs else directory / LOGS
+        self._say(
+            f"riven {version} is ready in {seconds:.1f} s: {url}\n"
+            f"  open    {url}/docs#key={key}\n"
+            f"  key     {key}\n"
+            f"  data    {directory}\n"
+            f"  logs    {logs}\n"
+            "Ctrl-C stops it; the next start goes on with what was not finished."
+        )
+
+    # ---- while it runs --------------------------------------------------------------------------------------------
 
     def _worker_names(self) -> list[str]:
-        count = self._options.workers
+        count = self._call.workers
         return ["worker"] if count == 1 else [f"worker-{number}" for number in range(1, count + 1)]
 
     def _write_state(self) -> None:
         """dev.json says who runs as what; written when all is ready, and whenever a part was started again."""
         if self._state is None or self._stopping:
             return
-        pids = (
-            {"postgres": self._postgres.pid, **self._parts.pids}
-            if self._postgres.started
-            else self._parts.pids
-        )
-        self._directory.write(DEV_JSON, json.dumps({**self._state, "pids": pids}, indent=2) + "\n")
+        pids = self._parts.pids
+        if self._postgres is not None and self._postgres.started:
+            pids = {POSTGRES: self._postgres.pid, **pids}
+        try:
+            self._directory.write(DEV_JSON, json.dumps({**self._state, "pids": pids}, indent=2) + "\n")
+        except DevstackError as error:  # a full disk ends nothing
+            self._say(f"{DEV_JSON} is out of date: {error}")
 
-    async def _guard_postgres(self) -> None:
+    def _forget_state(self) -> bool:
+        """Whoever waits for dev.json shall not read that of one who was killed. Whether there was one."""
+        try:
+            (self._directory.path / DEV_JSON).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    async def _guard(self, postgres: EmbeddedPostgres) -> None:
         while True:
-            ended = await self._postgres.wait()
+            ended = await postgres.wait()
             if self._stopping:
                 return
-            self._say(f"PostgreSQL ended ({ended}); it is started again")
+            self._say(f"PostgreSQL ended ({ended}) and is started again")
             while True:
                 try:
-                    await self._postgres.start()
+                    await postgres.start()
                     break
                 except DevstackError as error:
                     self._say(f"PostgreSQL does not start: {error}")
                     await asyncio.sleep(_AGAIN)
             self._write_state()
 
+    async def _keep_logs_bounded(self) -> None:
+        while True:
+            await asyncio.sleep(_LOG_CHECK_INTERVAL)
+            for log in self._logs:
+                log.keep_bounded()
+
+    # ---- stop -----------------------------------------------------------------------------------------------------
+
     async def _stop(self, guards: list[asyncio.Task[None]]) -> None:
         self._stopping = True
-        if self._parts.pids:
-            self._say("stopping: what runs may end first")
+        if self._state is not None:
+            self._say("stopping: what runs may end first; Ctrl-C again stops at once")
+        with contextlib.suppress(FileNotFoundError):
+            (self._directory.path / DEV_JSON).unlink()
         # The API first and alone: whoever starts something now is refused, not left waiting.
-        await self._parts.stop(["api"], DRAIN_MARGIN)
-        await self._parts.stop(
-            [*self._worker_names(), "maintenance"], self._options.drain_timeout + DRAIN_MARGIN
-        )
+        await self._parts.stop([API], DRAIN_MARGIN)
+        await self._parts.stop(self._worker_names(), self._settings.drain_timeout + DRAIN_MARGIN)
         await self._parts.close()
         for guard in guards:
             guard.cancel()
         await asyncio.gather(*guards, return_exceptions=True)
-        await self._postgres.stop()
+        if self._postgres is not None:
+            await self._postgres.stop()
         if self._socket is not None:
             self._socket.close()
-        (self._directory.path / DEV_JSON).unlink(missing_ok=True)
+        if self._parts_lock is not None:
+            os.close(self._parts_lock)
         self._directory.release()
+        if self._state is not None:
+            self._say("riven has stopped")
 
 
-async def _first(*tasks: "asyncio.Task[Any]") -> None:
-    """Return as soon as one of them has ended."""
-    ended = asyncio.get_running_loop().create_future()
+class _Stop:
+    """What signals ask for: the first one to stop, further ones to do so at once."""
 
-    def end(_: "asyncio.Task[Any]") -> None:
-        if not ended.done():
-            ended.set_result(None)
+    def __init__(self, hurry: Callable[[], None]) -> None:
+        self.asked = asyncio.Event()
+        self._hurry = hurry
+        self._loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._loop.add_signal_handler(number, self._ask)
 
-    for task in tasks:
-        task.add_done_callback(end)
-    await ended
+    def close(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._loop.remove_signal_handler(number)
 
-
-def _listen(host: str, port: int) -> socket.socket:
-    """The API's socket. It is ours, and inherited, so that the address stays while the API is started again."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        raise DevstackError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another port with --port (0: a free one)"
-        ) from error
-    listening.listen(1024)
-    return listening
-
-
-async def _prepare(url: str, key: str | None) -> dict[str, str]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "riven.main.prepare",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    asked = json.dumps({"databaseUrl": url, "apiKey": key}).encode()
-    answer, errors = await process.communicate(asked)
-    if process.returncode != 0:
-        reason = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        raise DevstackError(
-            f"the database could not be prepared ({how_it_ended(process.returncode or 0)}): {reason}"
-        )
-    prepared: dict[str, str] = json.loads(answer)
-    return prepared
-
-
-async def _until_ready(host: str, port: int) -> None:
-    async def ask() -> bool:
-        reader, writer = await asyncio.open_connection(host, port)
+    async def unless(self, work: Any) -> bool:  # noqa: ANN401 - a coroutine
+        """Do it, unless it is asked to stop meanwhile; whether it was done."""
+        doing = self._loop.create_task(work)
+        asking = self._loop.create_task(self.asked.wait())
         try:
-            writer.write(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-            return b" 200 " in await reader.readline()
+            either = self._loop.create_future()
+            for task in (doing, asking):
+                task.add_done_callback(lambda _: None if either.done() else either.set_result(None))
+            await either
+            if doing.done():
+                doing.result()
+            return doing.done()
         finally:
-            writer.close()
+            for task in (doing, asking):
+                task.cancel()
+            await asyncio.gather(doing, asking, return_exceptions=True)
 
+    def _ask(self) -> None:
+        if self.asked.is_set():
+            self._hurry()
+        self.asked.set()
+
+
+async def _ready_in_time(parts: Parts, host: str, port: int) -> None:
+    """Every part does its work, and the API says that nothing is missing."""
     try:
         async with asyncio.timeout(_READY_WITHIN):
-            while not await ask():  # noqa: ASYNC110 - another process has no event of ours
-                await asyncio.sleep(0.05)
-    except (TimeoutError, OSError) as error:
-        raise DevstackError(f"the API did not become ready within {_READY_WITHIN:g} s") from error
+            await parts.ready()
+            while not await is_ready(host, port):  # noqa: ASYNC110 - another process has no event of ours
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        raise DevstackError(f"riven was not ready after {_READY_WITHIN:g} s; its logs may say why") from None

@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 from tests.fixtures_postgres import run_statements
 
 from riven.db.engine import Database
-from riven.db.schema import differences, is_current, latest_revision, migrate, schema_engine
+from riven.db.revision import is_current, latest_revision
+from riven.db.schema import differences, migrate, schema_engine
 from riven.db.tables.queue import processes
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from riven.api.limits import RateLimiter
 from riven.catalog.check import DocumentChecker
 from riven.db.engine import Database
-from riven.db.schema import is_current
+from riven.db.revision import is_current
 from riven.intake.gather import Intake
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry

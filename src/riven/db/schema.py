@@ -1,6 +1,5 @@
-"""Bring a database to the schema of this code, and say whether it is there."""
+"""Bring a database to the schema of this code."""
 
-from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -8,13 +7,11 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from riven.db.engine import Database
+from riven.db.revision import MIGRATIONS, latest_revision
 
 _MIGRATION_LOCK = 7_483_102_551
 """Key of the advisory lock: of several processes that migrate at once, one does and the others find it done."""
@@ -29,15 +26,8 @@ def schema_engine(url: str) -> AsyncEngine:
 
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(MIGRATIONS))
     return config
-
-
-def latest_revision() -> str:
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    if head is None:
-        raise RuntimeError("this build has no migrations")
-    return head
 
 
 async def migrate(url: str) -> str:
@@ -69,20 +59,3 @@ def differences(connection: Connection, metadata: Any) -> list[Any]:  # noqa: AN
     """What the tables of the code and those of the database disagree on; for the test that they don't."""
     from_database = MigrationContext.configure(connection)
     return list(compare_metadata(from_database, metadata))
-
-
-async def is_current(database: Database) -> bool:
-    """The schema is that of this code, or a later one, on which this code lives too."""
-    async with database.read() as connection:
-        if not await connection.fetch_value("SELECT to_regclass('alembic_version') IS NOT NULL"):
-            return False
-        revision = await connection.fetch_value("SELECT version_num FROM alembic_version")
-    return revision is not None and (revision == latest_revision() or not _is_known(revision))
-
-
-def _is_known(revision: str) -> bool:
-    try:
-        ScriptDirectory.from_config(_config()).get_revision(revision)
-    except CommandError:
-        return False
-    return True

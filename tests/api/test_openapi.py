@@ -114,3 +114,15 @@ async def test_it_is_served_without_a_key(database_url: str) -> None:
         answer = await api.get("/openapi.json", root=True, key=None)
         assert answer.status_code == 200
         assert answer.json() == api.app.openapi()
+
+
+async def test_it_lists_the_tiers_that_the_installation_has(database_url: str) -> None:
+    async with serving(database_url) as api:
+        await api.put("/workspace-tiers/TEAM", {"running": 3})
+        for name in ("NewWorkspaceRequest", "WorkspacePatch"):
+            found = (await api.get("/openapi.json", root=True)).json()["components"]["schemas"][name]
+            assert found["properties"]["tier"]["enum"] == ["FREE", "TEAM", "PRO", "ENTERPRISE"]
+        await api.database.close()
+        api.database._options["dsn"] = "postgresql://nobody@127.0.0.1:1/none"
+        away = (await api.get("/openapi.json", root=True)).json()["components"]["schemas"]
+        assert away["NewWorkspaceRequest"]["properties"]["tier"]["enum"] == ["FREE", "PRO", "ENTERPRISE"]

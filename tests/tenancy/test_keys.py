@@ -1,5 +1,4 @@
 import re
-from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.tenancy.tenants import PLATFORM, make_workspace, scope
@@ -54,17 +53,6 @@ async def test_the_database_never_sees_the_key(database_url: str) -> None:
     assert trail[0].action == "key.created"
     assert trail[0].actor == "key:1"
     assert trail[0].details == {"name": "ci", "prefix": rows[0]["prefix"], "role": "OPERATOR"}
-
-
-async def test_a_key_that_is_expired_from_the_start_is_refused(database_url: str) -> None:
-    database = Database(database_url)
-    workspace = await make_workspace(database)
-    soon = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=1)
-    with pytest.raises(InvalidRequestError) as refused:
-        async with database.transaction() as connection:
-            await create_key(connection, scope(workspace), name="ci", role=Role.VIEWER, expires_at=soon)
-    await database.close()
-    assert [problem.path for problem in refused.value.problems] == ["expiresAt"]
 
 
 async def test_only_admins_make_list_and_revoke_keys(database_url: str) -> None:

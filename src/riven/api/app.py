@@ -6,7 +6,6 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp
 
 from riven.api.activity import endpoints as activity
-from riven.api.binding import Operation
 from riven.api.capacity import endpoints as capacity
 from riven.api.executions import endpoints as executions
 from riven.api.gate import Gate
@@ -15,6 +14,7 @@ from riven.api.keys import endpoints as keys
 from riven.api.members import endpoints as members
 from riven.api.openapi import describe
 from riven.api.pages import router as pages
+from riven.api.routing import RouteTable
 from riven.api.state import AppState
 from riven.api.tiers import endpoints as tiers
 from riven.api.tooling import endpoints as tooling
@@ -60,13 +60,7 @@ class _Api(FastAPI):
             self.router.routes.extend(router.routes)
 
     def build_middleware_stack(self) -> ASGIApp:
-        exact = {
-            (method, route.path): route
-            for route in reversed(self.router.routes)
-            if isinstance(route, Operation) and "{" not in route.path
-            for method in route.methods or ()
-        }
-        return Gate(self.router, self._riven, exact)
+        return Gate(self.router, self._riven, RouteTable(self.routes))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

@@ -9,6 +9,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     PlainSerializer,
     Strict,
     StringConstraints,
@@ -61,12 +62,20 @@ def _written(value: object) -> object:
     return value
 
 
-Text = Annotated[str, AfterValidator(_storable)]
+def _whole(value: object) -> object:
+    """JSON has one kind of numbers: 7.0 is a whole one."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})]
 """Any text that the database can hold."""
 Name = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_storable)
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+    AfterValidator(_storable),
+    Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$"}),
 ]
-Whole = Annotated[int, Strict()]
+Whole = Annotated[int, Strict(), BeforeValidator(_whole)]
 Flag = Annotated[bool, Strict()]
 Moment = Annotated[AwareDatetime, BeforeValidator(_written), _TIME]
 """A time that somebody sends, with its offset."""

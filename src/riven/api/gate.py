@@ -1,12 +1,13 @@
 """What every request comes through: headers that protect browsers, the last word on errors, and the time it took."""
 
 import time
-from typing import Any, Final
+from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from riven.api.problems import problem_response
+from riven.api.routing import RouteTable
 from riven.api.state import AppState
 
 _ALWAYS: Final = (
@@ -23,12 +24,12 @@ _DATA: Final = (
 
 
 class Gate:
-    """`exact` are the applications of addresses without parameters: they need not be searched for."""
+    """Serves the operations of the table; what has no place in it goes to `app`."""
 
-    def __init__(self, app: ASGIApp, state: AppState, exact: dict[tuple[str, str], Any]) -> None:
+    def __init__(self, app: ASGIApp, state: AppState, table: RouteTable) -> None:
         self._app = app
         self._state = state
-        self._exact = exact
+        self._table = table
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,10 +62,10 @@ class Gate:
                 self._state.observe(scope["method"], route, status, time.perf_counter() - began)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._exact.get((scope["method"], scope["path"]))
-        if route is None:
+        found = self._table.find(scope["method"], scope["path"])
+        if found is None:
             await self._app(scope, receive, send)
             return
-        scope["route"] = route
-        scope["path_params"] = {}
-        await route.app(scope, receive, send)
+        operation, scope["path_params"] = found
+        scope["route"] = operation
+        await operation.app(scope, receive, send)

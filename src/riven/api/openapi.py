@@ -119,10 +119,29 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     return found
 
 
+def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter may be missing, but an address has no null."""
+    kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kinds) != 1:
+        return schema
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
+    return {**kinds[0], **rest}
+
+
 def _models(root: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for each in root.__subclasses__():
         yield each
         yield from _models(each)
+
+
+def with_tiers(described: dict[str, Any], tiers: Sequence[str]) -> dict[str, Any]:
+    """A copy in which the bodies that name a tier list these."""
+    schemas = dict(described["components"]["schemas"])
+    for name in ("NewWorkspaceRequest", "WorkspacePatch"):
+        properties = dict(schemas[name]["properties"])
+        properties["tier"] = {**properties["tier"], "enum": list(tiers)}
+        schemas[name] = {**schemas[name], "properties": properties}
+    return {**described, "components": {**described["components"], "schemas": schemas}}
 
 
 def _complete(route: Operation, operation: dict[str, Any]) -> None:
@@ -131,9 +150,12 @@ def _complete(route: Operation, operation: dict[str, Any]) -> None:
     if not route.public:
         operation["security"] = [{"key": []}]
         statuses += [401, 403, 429]
-    if any(each["in"] == "path" for each in operation.get("parameters", ())):
+    parameters = operation.get("parameters", ())
+    for each in parameters:
+        each["schema"] = _never_null(each["schema"])
+    if any(each["in"] == "path" or each["name"] == "workspaceId" for each in parameters):
         statuses.append(404)
-    if any(each["name"] == "cursor" for each in operation.get("parameters", ())):
+    if any(each["name"] == "cursor" for each in parameters):
         statuses.append(400)
     if "requestBody" in operation:
         statuses += [400, 413, 415]

@@ -2,17 +2,23 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from riven.api.binding import PublicOperation
+from riven.api.deps import State
 from riven.api.documentation import describe_page, problem_page, problems_page
+from riven.api.openapi import with_tiers
 from riven.api.problem_kinds import PROBLEM_KINDS
 from riven.api.problems import ProblemError
 from riven.api.requests import ApiRequest
 from riven.api.responses import JsonResponse
+from riven.api.state import AppState
+from riven.api.workspaces.schemas import TIERS
+from riven.db.errors import DatabaseError
+from riven.tenancy.tiers import list_tiers
 
 router = APIRouter(route_class=PublicOperation, include_in_schema=False)
 
@@ -24,13 +30,13 @@ _POLICY: Final = {
 
 
 @router.get("/openapi.json")
-async def openapi(request: ApiRequest) -> Response:
-    return JsonResponse(request.app.openapi())
+async def openapi(request: ApiRequest, state: State) -> Response:
+    return JsonResponse(await _described(request, state))
 
 
 @router.get("/docs")
-async def docs(request: ApiRequest) -> Response:
-    return _html(describe_page(request.app.openapi()))
+async def docs(request: ApiRequest, state: State) -> Response:
+    return _html(describe_page(await _described(request, state)))
 
 
 @router.get("/docs/pages.css")
@@ -50,6 +56,16 @@ async def problem(code: Annotated[str, Path()]) -> Response:
     if kind is None:
         raise ProblemError("not_found", "there is no such kind of problem; /problems lists all of them")
     return _html(problem_page(kind))
+
+
+async def _described(request: ApiRequest, state: AppState) -> dict[str, Any]:
+    """The description, with the tiers that this installation has; while the database is away, those of every one."""
+    try:
+        async with state.database.read() as connection:
+            tiers = [tier.name for tier in await list_tiers(connection)]
+    except DatabaseError:
+        tiers = list(TIERS)
+    return with_tiers(request.app.openapi(), tiers)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -18,9 +19,6 @@ from riven.wire.document import Json
 T = TypeVar("T")
 
 _LONGEST: Final = 1_000
-Cursor = Annotated[
-    str | None, Query(alias="cursor", description="`nextCursor` of the page before; none for the first page.")
-]
 Limit = Annotated[int, Query(alias="limit", ge=1, le=200, description="At most so many items.")]
 
 
@@ -42,18 +40,22 @@ def decode_cursor(kind: str, cursor: str) -> list[Json]:
     return values[1:]
 
 
+def encode_id(kind: str, after: UUID) -> str:
+    return f"{kind}.{after.hex}"
+
+
 def decode_id(kind: str, cursor: str | None) -> UUID | None:
     """The id in a cursor of this kind; None without one."""
     if cursor is None:
         return None
-    match decode_cursor(kind, cursor):
-        case [str() as text]:
-            try:
-                return UUID(text)
-            except ValueError as error:
-                raise _bad() from error
-        case _:
-            raise _bad()
+    if re.fullmatch(_pattern(kind), cursor, re.ASCII) is None:
+        raise _bad()
+    return UUID(cursor.removeprefix(f"{kind}."))
+
+
+def _pattern(kind: str) -> str:
+    """What cursors of ids look like; told to those who test us, and to nobody else."""
+    return rf"^{re.escape(kind)}\.[0-9a-f]{{32}}$"
 
 
 def _bad() -> ProblemError:
@@ -79,12 +81,22 @@ class Page:
     ) -> JsonResponse:
         items = found[: self.limit]
         more = len(found) > self.limit
-        cursor = encode_cursor(self.kind, str(id_of(items[-1]))) if more else None
+        cursor = encode_id(self.kind, id_of(items[-1])) if more else None
         return JsonResponse({"items": [show(each) for each in items], "nextCursor": cursor})
 
 
 def page_of(kind: str) -> Any:  # noqa: ANN401  # a marker for signatures: `page: Annotated[Page, page_of("keys")]`
-    def page(cursor: Cursor = None, limit: Limit = 50) -> Page:
+    def page(
+        cursor: Annotated[
+            str | None,
+            Query(
+                alias="cursor",
+                description="`nextCursor` of the page before; none for the first page.",
+                json_schema_extra={"pattern": _pattern(kind)},
+            ),
+        ] = None,
+        limit: Limit = 50,
+    ) -> Page:
         return Page(kind, limit, decode_id(kind, cursor))
 
     return Depends(page)

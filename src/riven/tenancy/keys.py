@@ -32,7 +32,7 @@ _SHOWN: Final = len(_MARK) + 8
 
 _INSERT = """
 INSERT INTO api_keys (id, workspace_id, name, prefix, key_hash, role, expires_at)
-SELECT $1, $2, $3, $4, $5, $6, $7::timestamptz WHERE $7::timestamptz IS NULL OR $7::timestamptz > now()
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 RETURNING id, workspace_id, name, prefix, role, expires_at, last_used_at, created_at
 """
 _LIST = """
@@ -158,10 +158,8 @@ async def _create(
 ) -> NewKey:
     secret = make_secret()
     values = (new_id(), workspace_id, name, secret[:_SHOWN], hash_secret(secret), role, expires_at)
-    row = await connection.fetch_row(_INSERT, *values)
-    if row is None:
-        raise field_error("expiresAt", "invalid_value", "`expiresAt` must be in the future")
-    key = _key(row)
+    rows = await connection.fetch(_INSERT, *values)
+    key = _key(rows[0])
     await _record(connection, key, actor, "key.created")
     return NewKey(key, secret)
 

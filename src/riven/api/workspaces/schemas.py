@@ -1,6 +1,6 @@
 """Bodies about workspaces."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
@@ -17,6 +17,14 @@ MaxAttempts = Annotated[
 Weight = Annotated[Whole, Field(ge=1, le=1_000, description="Items admitted at each turn.")]
 
 
+TIERS: Final = ("FREE", "PRO", "ENTERPRISE")
+"""Those that every installation begins with. Which there are, the database says: `PUT /workspace-tiers` adds others."""
+TierName = Annotated[
+    str,
+    Field(description="One of `GET /api/v1/workspace-tiers`.", json_schema_extra={"enum": list(TIERS)}),
+]
+
+
 class LimitsRequest(RequestBody):
     """What is not given, or null, is as the tier has it."""
 
@@ -31,7 +39,7 @@ class NewWorkspaceRequest(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "acme", "tier": "PRO"}]})
 
     name: Name
-    tier: Annotated[str, Field(description="`FREE`, `PRO`, `ENTERPRISE`, or one that the platform added.")]
+    tier: TierName
     limits: LimitsRequest | None = None
     weight: Weight = 1
 
@@ -44,7 +52,7 @@ class WorkspacePatch(RequestBody):
     )
 
     name: Annotated[Name, Field(default="")]
-    tier: Annotated[str, Field(default="")]
+    tier: Annotated[TierName, Field(default="")]
     limits: Annotated[LimitsRequest, Field(default_factory=LimitsRequest)]
     weight: Annotated[Weight, Field(default=1)]
     disabled: Annotated[Flag, Field(default=False, description="Starts are 403; what waits, waits.")]

@@ -87,6 +87,27 @@ _ALL: Final = (
         "Take one from `GET /api/v1/workspaces/{workspaceId}/workflows/{name}/versions`, or leave it out for the latest.",
     ),
     ProblemKind(
+        "execution_not_found",
+        404,
+        "Execution not found",
+        "There is no execution with this id, or it was pruned.",
+        "Take the id from the answer to the start, or from `GET /api/v1/workflow/executions`.",
+    ),
+    ProblemKind(
+        "queue_item_not_found",
+        404,
+        "Queue item not found",
+        "There is no queue item with this id: it leaves the line when its run is over.",
+        "Ask for the execution instead.",
+    ),
+    ProblemKind(
+        "approval_not_found",
+        404,
+        "Approval not found",
+        "No approval waits at this path of the execution, at least not yet.",
+        "Take the path from `GET /api/v1/workflow/executions/{executionId}/nodes`.",
+    ),
+    ProblemKind(
         "key_not_found",
         404,
         "Key not found",

@@ -43,7 +43,7 @@ async def load_history(connection: Connection, execution_id: UUID, run: int, bas
             continue
         attempts[NodePath(row["path"])] = row["attempt"]
         taken += _of_node(row)
-    earlier = _earlier(of_earlier, scopes, base_seq) if base_seq else None
+    earlier = _earlier(of_earlier, scopes, base_seq) if of_earlier else None
     for row in scopes:
         taken += [each for each in _of_scope(row) if each.seq > base_seq]
     taken += [_of_signal(row) for row in signals if row["seq"] is not None]

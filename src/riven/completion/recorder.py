@@ -81,10 +81,16 @@ class RunWrite:
 class Recorder:
     """One for each process that drives runs."""
 
-    def __init__(self, database: Database, freed: Callable[[Iterable[UUID]], None]) -> None:
-        """`freed` is told, after the commit, of the workspaces in which a slot has become free."""
+    def __init__(
+        self,
+        database: Database,
+        freed: Callable[[Iterable[UUID]], None],
+        changed: Callable[[Iterable[UUID]], None] = lambda _: None,
+    ) -> None:
+        """After a commit `freed` is told of the workspaces in which a slot has become free, `changed` of executions."""
         self._database = database
         self._freed = freed
+        self._changed = changed
         self._gathered: list[RunWrite] = []
         self._flushes: set[asyncio.Task[None]] = set()
         self.flushed_writes = 0
@@ -203,6 +209,7 @@ class Recorder:
             write.answer()
         if freed:
             self._freed(freed)
+        self._changed(write.execution_id for write in writes)
 
     async def _tell_of_missing(self, lost: Sequence[RunWrite]) -> None:
         """Most are somebody else's by now. A row that somebody deleted is worth a warning."""

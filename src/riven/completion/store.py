@@ -34,12 +34,17 @@ ResultT = TypeVar("ResultT")
 
 class PostgresRunStore:
     def __init__(
-        self, database: Database, recorder: Recorder, freed: Callable[[Iterable[UUID]], None]
+        self,
+        database: Database,
+        recorder: Recorder,
+        freed: Callable[[Iterable[UUID]], None],
+        changed: Callable[[Iterable[UUID]], None] = lambda _: None,
     ) -> None:
-        """`freed` is told of workspaces in which a slot has become free."""
+        """`freed` is told of workspaces in which a slot has become free, `changed` of executions that rest."""
         self._database = database
         self._recorder = recorder
         self._freed = freed
+        self._changed = changed
 
     async def document(self, version_id: UUID) -> Document | None:
         return await self._read(lambda connection: load_document(connection, version_id))
@@ -110,6 +115,7 @@ class PostgresRunStore:
             else:
                 if asked is None:
                     self._freed((workspace_id,))
+                    self._changed((execution_id,))
                 return asked
 
     async def hand_back(self, execution_id: UUID, run: int, token: int) -> None:

@@ -1,8 +1,8 @@
-"""Hear what other processes NOTIFY on a channel, on a connection of its own, and notice when it has become deaf."""
+"""Hear what other processes NOTIFY on channels, on a connection of its own, and notice when it has become deaf."""
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import asyncpg
@@ -16,20 +16,19 @@ _PING_EVERY = 10.0
 _log = logging.getLogger("riven.db")
 
 
-class ChannelListener:
+class Listener:
     """`connected` is called whenever listening begins: whatever was said before has been missed."""
 
     def __init__(
         self,
         database: Database,
-        channel: str,
+        channels: Mapping[str, Callable[[str], None]],
         *,
-        heard: Callable[[str], None],
         connected: Callable[[], None] = lambda: None,
     ) -> None:
+        """`channels`: what is called with each word that is said on them. All share one connection."""
         self._database = database
-        self._channel = channel
-        self._heard = heard
+        self._channels = channels
         self._connected = connected
         self._task: asyncio.Task[None] | None = None
         self.listening = asyncio.Event()
@@ -37,7 +36,7 @@ class ChannelListener:
     def start(self) -> None:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(
-                self._listen(), name=f"listen-{self._channel}"
+                self._listen(), name=f"listen-{','.join(self._channels)}"
             )
 
     async def stop(self) -> None:
@@ -55,7 +54,8 @@ class ChannelListener:
                 continue
             try:
                 with translated():
-                    await connection.add_listener(self._channel, self._receive)
+                    for channel in self._channels:
+                        await connection.add_listener(channel, self._receive)
                     lost = asyncio.Event()
                     connection.add_termination_listener(lambda _, lost=lost: lost.set())
                     self.listening.set()
@@ -64,7 +64,7 @@ class ChannelListener:
                         await asyncio.wait_for(connection.execute("SELECT 1"), _PING_EVERY)
                 raise DatabaseUnavailableError("the connection was closed")
             except DatabaseError as error:
-                _log.warning("listener_lost", extra={"channel": self._channel, "error": str(error)})
+                _log.warning("listener_lost", extra={"channels": list(self._channels), "error": str(error)})
                 await asyncio.sleep(_RECONNECT)
             finally:
                 self.listening.clear()
@@ -77,8 +77,22 @@ class ChannelListener:
         channel: str,
         payload: object,
     ) -> None:
-        del connection, pid, channel
-        self._heard(str(payload))
+        del connection, pid
+        self._channels[channel](str(payload))
+
+
+class ChannelListener(Listener):
+    """Hears one channel."""
+
+    def __init__(
+        self,
+        database: Database,
+        channel: str,
+        *,
+        heard: Callable[[str], None],
+        connected: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(database, {channel: heard}, connected=connected)
 
 
 async def _happens(event: asyncio.Event, within: float) -> bool:

@@ -1,7 +1,7 @@
 """Tell the engine of a claimed execution, and put back in line what it provably did not take."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from riven.completion.undriven import end_undriven
@@ -31,11 +31,23 @@ _log = logging.getLogger("riven.dispatch")
 class Starter:
     """The engine, as far as the loop needs it."""
 
-    def __init__(self, database: Database, engine: Engine, max_attempts: int = 3) -> None:
-        """`max_attempts`: refused starts, for workspaces that set none of their own."""
+    def __init__(
+        self,
+        database: Database,
+        engine: Engine,
+        max_attempts: int = 3,
+        *,
+        started: Callable[[UUID], None] = lambda _: None,
+    ) -> None:
+        """Make the starter of one process.
+
+        `max_attempts`: refused starts, for workspaces that set none of their own. `started` is told of every execution
+        that the engine has.
+        """
         self._database = database
         self._engine = engine
         self._max_attempts = max_attempts
+        self._started = started
 
     @property
     def room(self) -> int:
@@ -52,7 +64,11 @@ class Starter:
 
     async def start(self, claimed: Claimed) -> bool:
         """False: it was refused, or the engine is away, and the item is back in line or a dead letter."""
-        return await start_execution(self._database, self._engine, claimed, self._max_attempts) is not None
+        result = await start_execution(self._database, self._engine, claimed, self._max_attempts)
+        if result is None:
+            return False
+        self._started(claimed.execution_id)
+        return True
 
 
 async def start_execution(

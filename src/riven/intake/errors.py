@@ -1,6 +1,6 @@
 """What is refused to those who start something; `tenancy.errors` says whose move each kind is."""
 
-from riven.tenancy.errors import AwayError, InvalidRequestError, LimitError, WrongStateError
+from riven.tenancy.errors import AwayError, InvalidRequestError, LimitError, NotFoundError, WrongStateError
 
 
 class InvalidInputError(InvalidRequestError):
@@ -31,3 +31,9 @@ class RefusedRowError(WrongStateError):
     """The database refused the rows: what they name has just gone, or our own checks miss something."""
 
     code = "refused_by_constraint"
+
+
+class ApprovalNotFoundError(NotFoundError):
+    """No approval waits at this path."""
+
+    code = "approval_not_found"

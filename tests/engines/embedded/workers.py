@@ -6,11 +6,15 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+from riven.completion.changes import ChangeFeed
 from riven.completion.recorder import Recorder
 from riven.completion.store import PostgresRunStore
 from riven.core.graph import RetryPolicy
+from riven.db.channels import CONTROL, WATCH
 from riven.db.engine import Database
 from riven.db.identity import new_id
+from riven.db.listen import Listener
+from riven.dispatch.control import ControlDelivery
 from riven.dispatch.loop import DispatchLoop, DispatchSettings
 from riven.dispatch.starter import Starter
 from riven.documents.load import load_document
@@ -132,13 +136,14 @@ class Worker:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
         self.announcer = Announcer(database, self.process.id)
-        self.recorder = Recorder(database, self.announcer.announce)
+        self.changes = ChangeFeed(database)
+        self.recorder = Recorder(database, self.announcer.announce, self.changes.tell)
         clock = WallClock()
         self.timers = WallTimers(clock)
         self.engine = DurableEngine(
             registry=installation.registry,
             services={Functions: installation.functions, FunctionPool: FunctionPool()},
-            store=PostgresRunStore(database, self.recorder, self.announcer.announce),
+            store=PostgresRunStore(database, self.recorder, self.announcer.announce, self.changes.tell),
             clock=clock,
             timers=self.timers,
             max_runs=50,
@@ -147,14 +152,33 @@ class Worker:
             ended=lambda _: self.loop.wake(),
         )
         settings = DispatchSettings(enabled=enabled, poll_interval=0.1)
-        self.loop = DispatchLoop(
-            database, Starter(database, self.engine), self.process, self.announcer, settings
-        )
+        self.control = ControlDelivery(database, self.engine)
+        starter = Starter(database, self.engine, started=self._started)
+        self.loop = DispatchLoop(database, starter, self.process, self.announcer, settings)
         self.announcer.listen(self.loop.wake)
+        self.listener = Listener(
+            database, {CONTROL: self.control.heard, WATCH: self.changes.heard}, connected=self._connected
+        )
+        self.listener.start()
+        self.control.start()
         self.task = asyncio.create_task(self.loop.run())
+
+    def _started(self, execution_id: UUID) -> None:
+        self.control.started(execution_id)
+        self.changes.tell((execution_id,))
+
+    def _connected(self) -> None:
+        self.control.connected()
+        self.changes.ask()
+
+    async def _deafen(self) -> None:
+        await self.listener.stop()
+        await self.control.stop()
+        await self.changes.close()
 
     async def freeze(self) -> None:
         """Drop everything at once, writing nothing: what a crash leaves, without the process going."""
+        await self._deafen()
         self.loop.stop()
         await self.task
         await self.engine.drain(0)
@@ -165,6 +189,7 @@ class Worker:
         self.loop.stop()
         await self.task
         await self.engine.drain(10)
+        await self._deafen()
         await self.recorder.close()
         await self.announcer.close()
         self.timers.close()

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from pathlib import Path
 
+import click
 from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
@@ -115,9 +116,13 @@ def state_diagram() -> str:
 
 
 def command_line() -> str:
-    """What `--help` says of every command."""
+    """What `--help` says of every command, those of groups included."""
     parts = [help_text()]
-    parts += [f"## riven {name}\n\n{help_text(name)}" for name in COMMANDS]
+    for name, entry in COMMANDS.items():
+        parts.append(f"## riven {name}\n\n{help_text(name)}")
+        command = entry.load()
+        inner = sorted(command.commands) if isinstance(command, click.Group) else ()
+        parts += [f"### riven {name} {each}\n\n{help_text(name, each)}" for each in inner]
     return "\n\n".join(parts)
 
 

@@ -15,6 +15,7 @@ from typing import Protocol
 import click
 
 from riven.cli.arguments import CallError
+from riven.cli.launching import Launch
 from riven.cli.lettering import printable
 from riven.cli.output import (
     LINES_ONLY,
@@ -61,6 +62,7 @@ class Loaders:
     """The screen of a terminal, `live.LiveScreen`: it draws with rich."""
     dev: Callable[[], Callable[..., None]]
     """What `riven dev` runs: told what was written, and how to say something."""
+    launch: Launch
 
 
 class LazyGroup(click.Group):

@@ -63,7 +63,8 @@ class DispatchLoop:
         self._woken = asyncio.Event()
         self._claiming = settings.enabled
         self._stopping = False
-        self._registered = False
+        self.registered = asyncio.Event()
+        """Everybody knows of this process: it does its work."""
         self._next_beat = 0.0
         self._next_promotion = 0.0
         self._next_check: float | None = None
@@ -186,11 +187,11 @@ class DispatchLoop:
         RUNS.set(len(self._starter.running))
         if now < self._next_beat:
             return
-        if not self._registered or not await renew(self._database, self._process, room):
-            if self._registered:
+        if not self.registered.is_set() or not await renew(self._database, self._process, room):
+            if self.registered.is_set():
                 _log.warning("process_judged_dead", extra={"processId": str(self._process.id)})
             await register(self._database, self._process, room)
-            self._registered = True
+            self.registered.set()
         self._next_beat = now + self._settings.lease_ttl / 3
 
     async def _give_back_forgotten(self, now: float) -> None:

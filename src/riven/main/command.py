@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import click
 
 from riven.cli.app import Entry, FunctionNames, Loaders, run_app
+from riven.cli.launching import ProcessCall
 
 
 def _run() -> click.Command:
@@ -63,6 +64,42 @@ def _dev() -> click.Command:
     return dev
 
 
+def _api() -> click.Command:
+    from riven.cli.processes import api
+
+    return api
+
+
+def _worker() -> click.Command:
+    from riven.cli.processes import worker
+
+    return worker
+
+
+def _maintenance() -> click.Command:
+    from riven.cli.processes import maintenance
+
+    return maintenance
+
+
+def _all() -> click.Command:
+    from riven.cli.processes import everything
+
+    return everything
+
+
+def _dispatcher() -> click.Command:
+    from riven.cli.processes import dispatcher
+
+    return dispatcher
+
+
+def _migrate() -> click.Command:
+    from riven.cli.processes import migrate
+
+    return migrate
+
+
 def _functions(modules: Iterable[str]) -> FunctionNames:
     from riven.cli.functions import load_functions
 
@@ -81,6 +118,12 @@ def _run_dev() -> Callable[..., None]:
     return run_dev
 
 
+def _launch(call: ProcessCall) -> int:
+    from riven.main.launch import launch
+
+    return launch(call)
+
+
 COMMANDS = {
     "run": Entry("Run a workflow here, in memory.", _run),
     "validate": Entry("Tell everything that is wrong with documents.", _validate),
@@ -91,8 +134,14 @@ COMMANDS = {
     "executions": Entry("See executions on a server, and steer them.", _executions),
     "workspaces": Entry("See and administer workspaces.", _workspaces),
     "keys": Entry("Make, list and revoke API keys.", _keys),
+    "api": Entry("Serve the HTTP API.", _api),
+    "worker": Entry("Claim executions and run them.", _worker),
+    "maintenance": Entry("Recover, repair, clear away.", _maintenance),
+    "all": Entry("API, worker and maintenance in one process.", _all),
+    "dispatcher": Entry("Start executions on an engine that is elsewhere.", _dispatcher),
+    "migrate": Entry("Bring the database to the schema of this version.", _migrate),
 }
-LOADERS = Loaders(_functions, _live, _run_dev)
+LOADERS = Loaders(_functions, _live, _run_dev, _launch)
 
 _COLLECT_AFTER = 100_000
 """New objects between two searches for garbage in circles. A large document makes millions of objects and hardly a

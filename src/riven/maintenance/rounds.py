@@ -25,6 +25,8 @@ class Duty:
     every: float
     """Seconds from one round to the next."""
     perform: Callable[[], Awaitable[None]]
+    alone: bool = True
+    """One replica does it at a time; otherwise each does it for itself."""
 
 
 class Rounds:
@@ -52,7 +54,7 @@ class Rounds:
         await asyncio.gather(*tasks, return_exceptions=True)
         with contextlib.suppress(DatabaseError, TimeoutError):
             async with asyncio.timeout(_SHORTEST_LEASE):
-                for duty in self._duties:
+                for duty in filter(_is_alone, self._duties):
                     await release(self._database, duty.name, self._owner)
 
     async def _repeat(self, duty: Duty) -> None:
@@ -64,9 +66,13 @@ class Rounds:
         """One round, if the duty is ours."""
         lease = max(_LEASES * duty.every, _SHORTEST_LEASE)
         try:
-            if await acquire(self._database, duty.name, self._owner, lease):
+            if not duty.alone or await acquire(self._database, duty.name, self._owner, lease):
                 await duty.perform()
         except DatabaseError as error:
             _log.warning("maintenance_failed", extra={"duty": duty.name, "error": str(error)})
         except Exception as error:  # noqa: BLE001 - a defect in one duty stops neither it nor the others
             _log.exception("maintenance_failed", extra={"duty": duty.name, "error": str(error)})
+
+
+def _is_alone(duty: Duty) -> bool:
+    return duty.alone

@@ -1,0 +1,18 @@
+"""The functions that `python` nodes of this installation may call."""
+
+import logging
+from collections.abc import Iterable
+
+from riven.nodes.functions import Functions
+
+_log = logging.getLogger("riven.process")
+
+
+def load_functions(sources: Iterable[str]) -> Functions:
+    """The shipped and installed ones, and those of `sources`. Raises FunctionError."""
+    functions = Functions.discover()
+    for source in sources:
+        functions.load(source)
+    for package, fault in functions.faults().items():
+        _log.warning("functions_broken", extra={"package": package, "error": fault})
+    return functions

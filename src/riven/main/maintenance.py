@@ -1,0 +1,97 @@
+"""Maintenance: judges, recovers, ends what nobody drives, repairs, clears away. Any number of replicas."""
+
+import asyncio
+import contextlib
+import functools
+from collections.abc import Sequence
+
+from riven.db.engine import Database
+from riven.db.errors import DatabaseError
+from riven.db.identity import new_id
+from riven.main.clock import process_name
+from riven.main.reporting import MetricsReporter
+from riven.main.waiting import until_schema_is_current
+from riven.main.worker import writing_database
+from riven.maintenance.deadlines import end_overdue
+from riven.maintenance.leases import Judge
+from riven.maintenance.outbox import deliver
+from riven.maintenance.prune import prune
+from riven.maintenance.reconcile import Reconciler
+from riven.maintenance.rounds import Duty, Rounds
+from riven.maintenance.stale import LOCK, recover_items
+from riven.queue.lease import Process, leave, register, renew
+from riven.queue.wake import Announcer
+from riven.settings import Settings
+
+DEADLINES_EVERY = 1.0
+RECONCILE_EVERY = 60.0
+PRUNE_EVERY = 60.0
+OUTBOX_EVERY = 60.0
+LAST_WORDS = 3.0
+"""Seconds for what is still said to the database on the way out."""
+
+
+def duties(settings: Settings, database: Database, announcer: Announcer) -> Sequence[Duty]:
+    judge = Judge(database, announcer, settings.lease_ttl)
+    reconciler = Reconciler(database, announcer)
+    sweep = functools.partial(recover_items, database, announcer, stale_after=settings.queue_stale_after)
+    return (
+        Duty("judge_processes", settings.lease_ttl / 3, judge.perform),
+        Duty(LOCK, settings.stale_sweep_interval, sweep),
+        Duty("end_overdue", DEADLINES_EVERY, functools.partial(end_overdue, database, announcer)),
+        Duty("reconcile", RECONCILE_EVERY, reconciler.perform),
+        Duty(
+            "prune",
+            PRUNE_EVERY,
+            functools.partial(prune, database, history_retention=settings.history_retention),
+        ),
+        Duty("deliver_outbox", OUTBOX_EVERY, functools.partial(deliver, database)),
+    )
+
+
+class Maintenance:
+    def __init__(self, settings: Settings, *, name: str | None = None) -> None:
+        database = self._database = writing_database(settings, "maintenance")
+        self.process = Process(new_id(), "maintenance", name or process_name("maintenance"))
+        self._announcer = Announcer(database, self.process.id)
+        alive = Duty("give_sign_of_life", settings.lease_ttl / 3, self._give_sign_of_life, alone=False)
+        all_duties = (alive, *duties(settings, database, self._announcer))
+        self._rounds = Rounds(database, self.process.id, all_duties)
+        self._reporter = MetricsReporter(database, self.process)
+        self._task: asyncio.Task[None] | None = None
+        self.ready = asyncio.Event()
+
+    async def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._work(), name="riven-maintenance")
+
+    async def _work(self) -> None:
+        await until_schema_is_current(self._database)
+        self._rounds.start()
+        self._reporter.start()
+        self.ready.set()
+        await self._rounds.wait()
+
+    async def _give_sign_of_life(self) -> None:
+        if not await renew(self._database, self.process, 0):
+            await register(self._database, self.process, 0)
+
+    async def wait(self) -> None:
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    def hurry(self) -> None:
+        """It waits for nothing but the database, and for that not long."""
+
+    async def stop(self, deadline: float) -> None:  # noqa: ARG002 - a part's; this one is quick
+        """A duty that is under way is broken off: what it has not committed, it has not done."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            await self._rounds.stop()
+            await self._reporter.stop()
+            with contextlib.suppress(DatabaseError, TimeoutError):
+                await asyncio.wait_for(leave(self._database, self.process), LAST_WORDS)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._announcer.close(), LAST_WORDS)
+        with contextlib.suppress(TimeoutError, DatabaseError):
+            await asyncio.wait_for(self._database.close(), LAST_WORDS)

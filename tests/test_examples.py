@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from riven.cli.app import run_app
-from riven.main.command import COMMANDS
+from riven.main.command import COMMANDS, LOADERS
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -46,7 +46,7 @@ class Riven:
         """Run a command line in this process, with --json."""
         program, *arguments = shlex.split(command)
         assert program == "riven"
-        code = run_app([*arguments, "--json"], COMMANDS)
+        code = run_app([*arguments, "--json"], COMMANDS, LOADERS)
         told = self.capture.readouterr()
         return Outcome(code, json.loads(told.out))
 
@@ -75,7 +75,7 @@ def test_an_example_says_what_it_teaches_and_is_valid(
     assert text.startswith("# ")
     assert f"\nname: {path.stem}\n" in text
     assert f"examples/{path.name}" in command_of(path)
-    code = run_app(["validate", "--json", str(path)], COMMANDS)
+    code = run_app(["validate", "--json", str(path)], COMMANDS, LOADERS)
     (report,) = json.loads(capfdbinary.readouterr().out)
     assert (code, report["problems"]) == (0, [])
 

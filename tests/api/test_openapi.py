@@ -109,6 +109,12 @@ def test_every_body_of_the_api_has_an_example(described: dict[str, Any]) -> None
                 assert shown, f"{method} {path}"
 
 
+def test_bounds_have_the_names_that_json_schema_gives_them(described: dict[str, Any]) -> None:
+    running = described["components"]["schemas"]["TierLimits"]["properties"]["running"]
+    assert (running["minimum"], running["maximum"]) == (0, 1_000_000)
+    assert not {"ge", "le", "gt", "lt"} & set(running)
+
+
 async def test_it_is_served_without_a_key(database_url: str) -> None:
     async with serving(database_url) as api:
         answer = await api.get("/openapi.json", root=True, key=None)

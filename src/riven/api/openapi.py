@@ -99,6 +99,7 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     schemas["Problem"] = PROBLEM_SCHEMA
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
+    _name_bounds(found)
     for model in (*_models(RequestBody), *_models(ResponseBody)):
         extra = model.model_config.get("json_schema_extra")
         if model.__name__ in schemas and isinstance(extra, dict) and "examples" in extra:
@@ -126,6 +127,28 @@ def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
         return schema
     rest = {name: value for name, value in schema.items() if name != "anyOf" and value is not None}
     return {**kinds[0], **rest}
+
+
+_BOUNDS: Final = {
+    "ge": "minimum",
+    "gt": "exclusiveMinimum",
+    "le": "maximum",
+    "lt": "exclusiveMaximum",
+}
+
+
+def _name_bounds(described: Any) -> None:  # noqa: ANN401  # any part of the description
+    """Pydantic leaves bounds of validated numbers under its own names."""
+    if isinstance(described, dict):
+        if described.get("type") in ("integer", "number"):
+            for ours, theirs in _BOUNDS.items():
+                if ours in described:
+                    described[theirs] = described.pop(ours)
+        for inner in described.values():
+            _name_bounds(inner)
+    elif isinstance(described, list):
+        for inner in described:
+            _name_bounds(inner)
 
 
 def _models(root: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -9,7 +9,7 @@ def to_rfc3339(milliseconds: int) -> str:
     """Milliseconds since the epoch as `2026-11-19T08:30:00.125Z`; cached, as nodes that run together share theirs."""
     seconds, rest = divmod(milliseconds, 1_000)
     moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}.{rest:03d}Z"  # %Y has no leading zeros
 
 
 def from_rfc3339(text: str) -> int:

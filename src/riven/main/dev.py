@@ -142,10 +142,7 @@ class Dev:
         return self._postgres.url
 
     def _start_parts(self, database_url: str, listening: socket.socket) -> None:
-        changes = {"RIVEN_DATABASE_URL": database_url}
-        if self._call.functions:
-            changes["RIVEN_FUNCTIONS"] = ",".join((*self._settings.functions, *self._call.functions))
-        environment = child_environment(**changes)
+        environment = child_environment(RIVEN_DATABASE_URL=database_url)
         environment.setdefault("RIVEN_LOG_FORMAT", "text")
         logs = self._directory.path / LOGS
         if not self._call.shows_logs:
@@ -172,10 +169,20 @@ class Dev:
                 )
             )
 
+        functions = [part for each in self._call.functions for part in ("--functions", each)]
         number = listening.fileno()
-        start(API, "api", "--fd", str(number), "--maintenance", also=(MAINTENANCE,), descriptors=(number,))
+        start(
+            API,
+            "api",
+            "--fd",
+            str(number),
+            "--maintenance",
+            *functions,
+            also=(MAINTENANCE,),
+            descriptors=(number,),
+        )
         for name in self._worker_names():
-            start(name, "worker", "--name", name)
+            start(name, "worker", "--name", name, *functions)
 
     def _greet(self, url: str, key: str, seconds: float) -> None:
         directory = self._directory.path

@@ -3,13 +3,18 @@
 import asyncio
 import contextlib
 import logging
+from uuid import UUID
 
+from riven.completion.changes import ChangeFeed
 from riven.completion.recorder import Recorder
 from riven.completion.store import PostgresRunStore
 from riven.core.graph import RetryPolicy
+from riven.db.channels import CONTROL, WATCH
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
+from riven.db.listen import Listener
+from riven.dispatch.control import ControlDelivery
 from riven.dispatch.loop import DispatchLoop, DispatchSettings
 from riven.dispatch.starter import Starter
 from riven.engines.embedded.durable import DurableEngine
@@ -48,7 +53,8 @@ class Worker:
         database = self._database = writing_database(settings, "worker")
         self.process = Process(new_id(), "worker", name or process_name("worker"))
         self._announcer = Announcer(database, self.process.id)
-        self._recorder = Recorder(database, self._announcer.announce)
+        self._changes = ChangeFeed(database)
+        self._recorder = Recorder(database, self._announcer.announce, self._changes.tell)
         clock = WallClock()
         self._timers = WallTimers(clock)
         self._http = HttpClient(AddressPolicy.server(settings.http_allow))
@@ -56,7 +62,7 @@ class Worker:
         self._engine = DurableEngine(
             registry=Registry.discover(),
             services={HttpClient: self._http, Functions: functions, FunctionPool: self._threads},
-            store=PostgresRunStore(database, self._recorder, self._announcer.announce),
+            store=PostgresRunStore(database, self._recorder, self._announcer.announce, self._changes.tell),
             clock=clock,
             timers=self._timers,
             max_runs=settings.worker_runs,
@@ -65,9 +71,10 @@ class Worker:
             node_timeout=round(settings.node_timeout * 1_000),
             ended=lambda _: self._loop.wake(),
         )
+        self._control = ControlDelivery(database, self._engine)
         self._loop = DispatchLoop(
             database,
-            Starter(database, self._engine, settings.queue_max_attempts),
+            Starter(database, self._engine, settings.queue_max_attempts, started=self._started),
             self.process,
             self._announcer,
             DispatchSettings(
@@ -79,6 +86,8 @@ class Worker:
         )
         self._announcer.listen(self._loop.wake)
         self._wakes = WakeListener(database, self.process.id, self._loop.wake)
+        channels = {CONTROL: self._control.heard, WATCH: self._changes.heard}
+        self._listener = Listener(database, channels, connected=self._connected)
         self._reporter = MetricsReporter(database, self.process)
         self._task: asyncio.Task[None] | None = None
         self._hurrying: asyncio.Task[None] | None = None
@@ -92,8 +101,18 @@ class Worker:
         await until_schema_is_current(self._database)
         self._working = True
         self._wakes.start()
+        self._listener.start()
+        self._control.start()
         self._reporter.start()
         await self._loop.run()
+
+    def _started(self, execution_id: UUID) -> None:
+        self._control.started(execution_id)
+        self._changes.tell((execution_id,))
+
+    def _connected(self) -> None:
+        self._control.connected()
+        self._changes.ask()
 
     async def wait(self) -> None:
         if self._task is not None:
@@ -115,17 +134,23 @@ class Worker:
             await self._engine.drain(0)  # what a claim under way has started since
             await self._reporter.stop()
             await self._wakes.stop()
+            await self._listener.stop()
+            await self._control.stop()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._recorder.close(), LAST_COMMITS)
             if self._working:
                 await self._give_back()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._announcer.close(), LAST_COMMITS)
+            await asyncio.wait_for(self._say_the_rest(), LAST_COMMITS)
         await self._http.aclose()
         self._threads.stop()
         self._timers.close()
         with contextlib.suppress(TimeoutError, DatabaseError):
             await asyncio.wait_for(self._database.close(), LAST_COMMITS)
+
+    async def _say_the_rest(self) -> None:
+        await self._announcer.close()
+        await self._changes.close()
 
     async def _give_back(self) -> None:
         """What is left goes to others at once, slot kept; after that this process has never been there."""

@@ -65,9 +65,11 @@ class Installation:
         self.workspace_id = workspace_id
         self.registry = registry
         self.functions = functions
+        self.called: dict[str, str] = {}
+        """Texts of workflows that others call, by name."""
 
     async def publish(self, text: str) -> tuple[UUID, UUID]:
-        loaded = load_document(text, registry=self.registry)
+        loaded = load_document(text, registry=self.registry, calls=lambda name, _: self.called.get(name))
         assert loaded.valid, loaded.problems
         async with self.database.transaction() as connection:
             definition = await connection.fetch_value(_DEFINITION, self.workspace_id, f"w{new_id()}")

@@ -15,6 +15,8 @@ class ProcessCall:
     """The socket that a supervisor listens on already."""
     name: str | None = None
     functions: tuple[str, ...] = ()
+    maintenance: bool = False
+    """The API does its work as well."""
     watched: bool = False
     """A supervisor holds the other end of the standard input."""
     platform_key: bool = False

@@ -30,6 +30,7 @@ _name = click.option(
     "--name", metavar="NAME", help="What it is called in metrics.  [default: host and number]"
 )
 _watched = click.option("--watched", is_flag=True, hidden=True)
+_maintenance = click.option("--maintenance", is_flag=True, hidden=True)
 _descriptor = click.option("--fd", "descriptor", type=int, hidden=True)
 
 
@@ -43,7 +44,7 @@ def _process(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 @click.command(epilog=examples("riven api", "riven api --host 0.0.0.0 --port 80"))
-@_process(_host, _port, _functions, _descriptor, _watched)
+@_process(_host, _port, _functions, _descriptor, _maintenance, _watched)
 def api(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
     """Serve the HTTP API. Settings come from the environment (RIVEN_...).
 

@@ -10,12 +10,15 @@ import uvicorn
 from riven.api.app import create_app
 from riven.api.limits import RateLimiter
 from riven.api.state import ApiSettings, AppState
-from riven.core.errors import RivenError
+from riven.cli.app import CommandError
+from riven.cli.launching import ProcessCall
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
 from riven.main.clock import wall_seconds
 from riven.main.exposing import MetricsPage
+from riven.main.functions import load_functions
+from riven.main.process import Build
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry
 from riven.queue.wake import Announcer
@@ -28,10 +31,6 @@ from riven.tenancy.oidc import OidcSettings, OidcVerifier
 BACKLOG = 2_048
 LAST_ANSWERS = 5
 """Seconds that requests under way get when the process is asked to end; streams of events are cut off then."""
-
-
-class PortTakenError(RivenError):
-    """The API cannot listen where it was told to."""
 
 
 class _Server(uvicorn.Server):
@@ -102,21 +101,24 @@ class Api:
             await asyncio.wait_for(self._database.close(), LAST_ANSWERS)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Raises PortTakenError."""
+def assemble(call: ProcessCall, settings: Settings) -> Build:
+    """The process `riven api`."""
+    functions, listening = load_functions(settings.functions), listen(call, settings)
+    return lambda: [Api(settings, functions, listening)]
+
+
+def listen(call: ProcessCall, settings: Settings) -> socket.socket:
+    """The socket that a supervisor listens on already, or one of our own. Raises CommandError."""
+    if call.descriptor is not None:
+        return socket.socket(fileno=call.descriptor)
+    host, port = settings.host, settings.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise PortTakenError(
-            f"cannot listen on {host}:{port}: {reason}; set RIVEN_HOST and RIVEN_PORT"
-        ) from error
-
-
-def inherited(descriptor: int) -> socket.socket:
-    """The socket that a supervisor listens on already."""
-    return socket.socket(fileno=descriptor)
+        said = f"cannot listen on {host}:{port}: {reason}; choose another port with --port or RIVEN_PORT"
+        raise CommandError(said) from error
 
 
 def _oidc(settings: Settings) -> OidcVerifier | None:

@@ -3,6 +3,7 @@
 import gc
 import sys
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import click
 
@@ -119,9 +120,29 @@ def _run_dev() -> Callable[..., None]:
 
 
 def _launch(call: ProcessCall) -> int:
+    if call.role == "migrate":
+        from riven.main.migrate import run_migrate
+
+        return run_migrate(platform_key=call.platform_key)
     from riven.main.launch import launch
 
-    return launch(call)
+    return launch(call, _assembly(call))
+
+
+def _assembly(call: ProcessCall) -> Callable[..., Callable[[], Any]]:
+    """Of the process that was asked for, and of no other: a worker need not load what serves HTTP."""
+    match call.role:
+        case "worker":
+            from riven.main.worker import assemble
+        case "maintenance":
+            from riven.main.maintenance import assemble
+        case "api" if call.maintenance:
+            from riven.main.front import assemble
+        case "api":
+            from riven.main.api import assemble
+        case _:
+            from riven.main.all import assemble
+    return assemble
 
 
 COMMANDS = {

@@ -5,10 +5,12 @@ import contextlib
 import functools
 from collections.abc import Sequence
 
+from riven.cli.launching import ProcessCall
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
 from riven.main.clock import process_name
+from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
 from riven.main.waiting import until_schema_is_current
 from riven.main.worker import writing_database
@@ -95,3 +97,8 @@ class Maintenance:
             await asyncio.wait_for(self._announcer.close(), LAST_WORDS)
         with contextlib.suppress(TimeoutError, DatabaseError):
             await asyncio.wait_for(self._database.close(), LAST_WORDS)
+
+
+def assemble(call: ProcessCall, settings: Settings) -> Build:
+    """The process `riven maintenance`."""
+    return lambda: [Maintenance(settings, name=call.name)]

@@ -2,9 +2,12 @@
 
 import asyncio
 
+from riven.cli.app import DONE, CommandError
+from riven.cli.output import complain, say
 from riven.db.engine import Database
+from riven.db.errors import DatabaseError
 from riven.db.schema import migrate
-from riven.settings import Settings
+from riven.main.launch import read_settings
 from riven.tenancy.keys import create_first_platform_key
 
 
@@ -21,9 +24,16 @@ async def _migrate(url: str, *, platform_key: bool) -> tuple[str, str | None]:
     return revision, None if made is None else made.secret
 
 
-def run_migrate(settings: Settings, *, platform_key: bool) -> tuple[str, str | None]:
-    """The revision that the schema has now, and the new key: None if none was wanted, or if there is one already.
-
-    Raises DatabaseError, SettingsError.
-    """
-    return asyncio.run(_migrate(settings.database(), platform_key=platform_key))
+def run_migrate(*, platform_key: bool) -> int:
+    """The exit code. Raises CallError for settings that cannot be used, CommandError when it cannot be done."""
+    settings = read_settings()
+    try:
+        revision, key = asyncio.run(_migrate(settings.database(), platform_key=platform_key))
+    except DatabaseError as error:
+        raise CommandError(f"the database cannot be migrated: {error}") from None
+    complain(f"riven: the schema is at revision {revision}")
+    if platform_key:
+        if key is None:
+            raise CommandError("there is a platform key already; make further ones with 'riven keys'")
+        say(key)
+    return DONE

@@ -11,7 +11,7 @@ import importlib.metadata
 import logging
 import signal
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import uvloop
 
@@ -44,6 +44,10 @@ class Part(Protocol):
         """Wait for nothing any more."""
 
 
+Build: TypeAlias = Callable[[], Sequence[Part]]
+"""Makes the parts, inside the event loop."""
+
+
 class Stop:
     """What signals ask for."""
 
@@ -57,9 +61,7 @@ class Stop:
         self.asked.set()
 
 
-def run_process(
-    role: str, settings: Settings, build: Callable[[], Sequence[Part]], *, watched: bool = False
-) -> int:
+def run_process(role: str, settings: Settings, build: Build, *, watched: bool = False) -> int:
     """Until it is asked to end; answers the exit code. `build` is called inside the event loop.
 
     `watched`: a supervisor holds the other end of the standard input; see `watched`.
@@ -71,7 +73,7 @@ def run_process(
         return runner.run(_serve(role, settings, build, watched=watched))
 
 
-async def _serve(role: str, settings: Settings, build: Callable[[], Sequence[Part]], *, watched: bool) -> int:
+async def _serve(role: str, settings: Settings, build: Build, *, watched: bool) -> int:
     stop = Stop()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

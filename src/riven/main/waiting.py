@@ -7,8 +7,9 @@ from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.revision import is_current
 
-AGAIN = 1.0
-_TELL_EVERY = 10
+FIRST, LONGEST = 0.05, 1.0
+"""Seconds between two looks, the first ones soon: `riven dev` starts everything at once."""
+_TELL_FIRST, _TELL_EVERY = 5, 10
 
 _log = logging.getLogger("riven.process")
 
@@ -17,15 +18,14 @@ async def until_schema_is_current(database: Database) -> None:
     """A database that is away, or that lacks migrations, is waited for: the order of starts does not matter."""
     tries = 0
     while True:
+        tell = tries % _TELL_EVERY == 0
         try:
             if await is_current(database):
                 return
-            event, fields = logging.ERROR, {"advice": "run 'riven migrate'"}
-            name = "schema_not_current"
+            if tell:
+                _log.error("schema_not_current", extra={"advice": "run 'riven migrate'"})
         except DatabaseError as error:
-            event, fields = logging.WARNING, {"error": str(error)}
-            name = "database_away"
-        if tries % _TELL_EVERY == 0:
-            _log.log(event, name, extra=fields)
+            if tell:
+                _log.warning("database_away", extra={"error": str(error)})
+        await asyncio.sleep(min(FIRST * 2.0 ** min(tries, 16), LONGEST))
         tries += 1
-        await asyncio.sleep(AGAIN)

@@ -5,6 +5,7 @@ import contextlib
 import logging
 from uuid import UUID
 
+from riven.cli.launching import ProcessCall
 from riven.completion.changes import ChangeFeed
 from riven.completion.recorder import Recorder
 from riven.completion.store import PostgresRunStore
@@ -20,6 +21,8 @@ from riven.dispatch.starter import Starter
 from riven.engines.embedded.durable import DurableEngine
 from riven.engines.embedded.timers import WallTimers
 from riven.main.clock import WallClock, process_name
+from riven.main.functions import load_functions
+from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
 from riven.main.waiting import until_schema_is_current
 from riven.nodes.addresses import AddressPolicy
@@ -164,6 +167,12 @@ class Worker:
         else:
             _log.info("runs_handed_back", extra={"count": len(workspaces)})
             self._announcer.announce(workspaces)
+
+
+def assemble(call: ProcessCall, settings: Settings) -> Build:
+    """The process `riven worker`."""
+    functions = load_functions(settings.functions)
+    return lambda: [Worker(settings, functions, name=call.name)]
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

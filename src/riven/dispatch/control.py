@@ -57,6 +57,10 @@ class ControlDelivery:
         """Whatever was said while nobody listened."""
         self._look.set()
 
+    def asked(self, execution_id: UUID) -> bool:
+        """Whether this run, which is about to start, has something to read first."""
+        return execution_id in self._early
+
     def started(self, execution_id: UUID) -> None:
         """The engine has this run now: what was asked of it between its claim and its start was not delivered."""
         if self._early and self._early.pop(execution_id, None) is not None:

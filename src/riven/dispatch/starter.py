@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from riven.completion.undriven import end_undriven
@@ -37,16 +38,18 @@ class Starter:
         engine: Engine,
         max_attempts: int = 3,
         *,
+        asked: Callable[[UUID], bool] = lambda _: False,
         started: Callable[[UUID], None] = lambda _: None,
     ) -> None:
         """Make the starter of one process.
 
-        `max_attempts`: refused starts, for workspaces that set none of their own. `started` is told of every execution
-        that the engine has.
+        `max_attempts`: refused starts, for workspaces that set none of their own. `asked`: whether something was asked
+        of an execution since it was claimed. `started` is told of every execution that the engine has.
         """
         self._database = database
         self._engine = engine
         self._max_attempts = max_attempts
+        self._asked = asked
         self._started = started
 
     @property
@@ -64,7 +67,10 @@ class Starter:
 
     async def start(self, claimed: Claimed) -> bool:
         """False: it was refused, or the engine is away, and the item is back in line or a dead letter."""
-        result = await start_execution(self._database, self._engine, claimed, self._max_attempts)
+        request = request_of(claimed)
+        if self._asked(claimed.execution_id):
+            request = replace(request, resumed=True)
+        result = await start_execution(self._database, self._engine, claimed, request, self._max_attempts)
         if result is None:
             return False
         self._started(claimed.execution_id)
@@ -72,7 +78,7 @@ class Starter:
 
 
 async def start_execution(
-    database: Database, engine: Engine, claimed: Claimed, max_attempts: int
+    database: Database, engine: Engine, claimed: Claimed, request: StartRequest, max_attempts: int
 ) -> StartResult | None:
     """None: it was refused, or the engine is away, and the item is back in line or a dead letter."""
     ids = {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)}
@@ -85,7 +91,7 @@ async def start_execution(
     )
     crash_point("before_start")
     try:
-        result = await engine.start(request_of(claimed))
+        result = await engine.start(request)
     except StartRefusedError as error:
         DISPATCH_FAILURES.add("refused")
         _tell(ids, error)

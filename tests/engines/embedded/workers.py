@@ -132,9 +132,19 @@ class Installation:
                     return row
                 await asyncio.sleep(0.01)
 
+    async def until_node(self, execution_id: UUID, path: str, status: str = "RUNNING") -> None:
+        async with asyncio.timeout(10):
+            while True:
+                found = await self.nodes(execution_id)
+                if any(key[0] == path and row["status"] == status for key, row in found.items()):
+                    return
+                await asyncio.sleep(0.01)
+
 
 class Worker:
-    def __init__(self, installation: Installation, *, enabled: bool = True) -> None:
+    def __init__(
+        self, installation: Installation, *, enabled: bool = True, control_poll: float = 5.0
+    ) -> None:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
         self.announcer = Announcer(database, self.process.id)
@@ -154,8 +164,8 @@ class Worker:
             ended=lambda _: self.loop.wake(),
         )
         settings = DispatchSettings(enabled=enabled, poll_interval=0.1)
-        self.control = ControlDelivery(database, self.engine)
-        starter = Starter(database, self.engine, started=self._started)
+        self.control = ControlDelivery(database, self.engine, control_poll)
+        starter = Starter(database, self.engine, asked=self.control.asked, started=self._started)
         self.loop = DispatchLoop(database, starter, self.process, self.announcer, settings)
         self.announcer.listen(self.loop.wake)
         self.listener = Listener(

@@ -177,6 +177,8 @@ class DurableRun:
         self._known: set[UUID] = set()
         """Control rows that were delivered."""
         self._look: asyncio.Task[None] | None = None
+        self._asked = False
+        """Something is there to be read."""
         self.suspect = request.suspect
         self._log_fields = {"executionId": str(request.execution_id), "workflow": request.workflow}
         self.task = asyncio.get_running_loop().create_task(self._main(), name="riven-run")
@@ -255,6 +257,8 @@ class DurableRun:
                 if coordinator.paused:
                     performer.pause()
             self._deliver(history.unread)
+            if self._asked:
+                self.look()
             await self._until_it_rests(decider, performer, inbox, journal)
         finally:
             self._performer = None
@@ -297,13 +301,16 @@ class DurableRun:
     # ---- control -----------------------------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Something was asked of this run: read what, and deliver it."""
-        if self._look is None or self._look.done():
+        """Something was asked of this run: read what, and deliver it, as soon as there is somebody to deliver it to."""
+        self._asked = True
+        if self._performer is not None and (self._look is None or self._look.done()):
             self._look = asyncio.get_running_loop().create_task(self._read(), name="riven-look")
 
     async def _read(self) -> None:
         try:
-            self._deliver(await self._engine.store.unread(self.request.execution_id, self.request.run))
+            while self._asked:
+                self._asked = False
+                self._deliver(await self._engine.store.unread(self.request.execution_id, self.request.run))
         except Exception:  # noqa: BLE001 - the run goes on; whoever looks next reads it again
             _log.exception("control_unread", extra=self._log_fields)
 

@@ -66,6 +66,18 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
+JSON_SCHEMA: Final[dict[str, Any]] = {
+    "title": "Json",
+    "description": "Any JSON value whose whole numbers fit into 64 bits.",
+    "anyOf": [
+        {"type": "null"},
+        {"type": "boolean"},
+        {"type": "number", "minimum": -(2**63), "maximum": 2**63 - 1},
+        {"type": "string"},
+        {"type": "array", "items": {"$ref": "#/components/schemas/Json"}},
+        {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Json"}},
+    ],
+}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -97,9 +109,14 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     found["jsonSchemaDialect"] = "https://json-schema.org/draft/2020-12/schema"
     schemas = found.setdefault("components", {}).setdefault("schemas", {})
     schemas["Problem"] = PROBLEM_SCHEMA
+    schemas["Json"] = JSON_SCHEMA
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     _name_bounds(found)
+    for model in _models(RequestBody):
+        for each in schemas.get(model.__name__, {}).get("properties", {}).values():
+            if each.get("additionalProperties") is True:  # what tenants send: as it is, but within 64 bits
+                each["additionalProperties"] = {"$ref": "#/components/schemas/Json"}
     for model in (*_models(RequestBody), *_models(ResponseBody)):
         extra = model.model_config.get("json_schema_extra")
         if model.__name__ in schemas and isinstance(extra, dict) and "examples" in extra:

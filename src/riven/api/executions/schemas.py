@@ -33,7 +33,8 @@ class StartRequest(RequestBody):
     workflow_definition_id: Annotated[UUID | None, Field(description="This, or `workflowName`.")] = None
     workflow_name: Annotated[str | None, Field(description="This, or `workflowDefinitionId`.")] = None
     version: Annotated[
-        Annotated[Whole, Field(ge=1)] | None, Field(description="The latest, unless it is given.")
+        Annotated[Whole, Field(ge=1, le=2**31 - 1)] | None,
+        Field(description="The latest, unless it is given."),
     ] = None
     input: Annotated[
         dict[str, Any],

@@ -28,7 +28,14 @@ router = APIRouter(
     prefix="/api/v1/workspaces/{workspaceId}/workflows", route_class=DocumentOperation, tags=["workflows"]
 )
 
-Name = Annotated[str, Path(alias="name", description="The workflow's name: `[a-z][a-z0-9-]{0,62}`.")]
+Name = Annotated[
+    str,
+    Path(
+        alias="name",
+        description="The workflow's name: `[a-z][a-z0-9-]{0,62}`.",
+        json_schema_extra={"pattern": "^[a-z][a-z0-9-]{0,62}$"},
+    ),
+]
 IfMatch = Annotated[
     str | None, Header(alias="If-Match", description="The draft's etag: 412 if it was saved meanwhile.")
 ]
@@ -37,11 +44,11 @@ IfNoneMatch = Annotated[
 ]
 DOCUMENT: dict[str, Any] = {
     "requestBody": {
-        "required": True,
+        "required": False,
         "description": "The document, YAML or JSON, of up to 4 MiB. `GET /api/v1/workflow/schema` describes it.",
         "content": {
             "application/yaml": {
-                "schema": {"type": "string"},
+                "schema": {},
                 "example": "name: refund\nnodes:\n  tell:\n    type: log\n    with: {message: hello}\n",
             },
             "application/json": {"schema": {}},

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Iterator
 
@@ -31,6 +32,8 @@ from riven.tenancy.oidc import OidcSettings, OidcVerifier
 BACKLOG = 2_048
 LAST_ANSWERS = 5
 """Seconds that requests under way get when the process is asked to end; streams of events are cut off then."""
+
+_log = logging.getLogger("riven.process")
 
 
 class _Server(uvicorn.Server):
@@ -81,6 +84,9 @@ class Api:
         self._task = asyncio.get_running_loop().create_task(serving, name="riven-api")
         while not self._server.started and not self._task.done():  # noqa: ASYNC110 - it has no event for it
             await asyncio.sleep(0.005)
+        host, port = self._listening.getsockname()[:2]
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        _log.info("api_listening", extra={"url": url})
         self.ready.set()
 
     async def wait(self) -> None:

@@ -18,7 +18,6 @@ import uvloop
 from riven.main.watched import tell_supervisor, watch_supervisor
 from riven.settings import Settings
 from riven.telemetry.crashpoints import arm
-from riven.telemetry.logs import configure_logging
 
 DONE, BROKEN = 0, 1
 
@@ -66,7 +65,6 @@ def run_process(role: str, settings: Settings, build: Build, *, watched: bool = 
 
     `watched`: a supervisor holds the other end of the standard input; see `watched`.
     """
-    configure_logging(settings.log_format, settings.log_level, process=role)
     if settings.test_crash_at is not None:
         arm(*settings.test_crash_at)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -133,7 +131,7 @@ async def _stop(parts: Sequence[Part], stop: Stop, deadline: float) -> None:
     try:
         for done in await asyncio.gather(*[part.stop(deadline) for part in parts], return_exceptions=True):
             if isinstance(done, Exception):
-                _log.error("stop_incomplete", extra={"error": str(done)}, exc_info=done)
+                _log.error("process_broke", extra={"error": str(done)}, exc_info=done)
     finally:
         hurrying.cancel()
         with contextlib.suppress(asyncio.CancelledError):

@@ -69,7 +69,7 @@ class Rounds:
             if not duty.alone or await acquire(self._database, duty.name, self._owner, lease):
                 await duty.perform()
         except DatabaseError as error:
-            _log.warning("maintenance_failed", extra={"duty": duty.name, "error": str(error)})
+            _log.warning("database_away", extra={"duty": duty.name, "error": str(error)})
         except Exception as error:  # noqa: BLE001 - a defect in one duty stops neither it nor the others
             _log.exception("maintenance_failed", extra={"duty": duty.name, "error": str(error)})
 

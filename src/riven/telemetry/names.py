@@ -203,9 +203,13 @@ EVENTS: Final = (
     Event("execute_broke", "ERROR", ("executionId", "nodePath"), "A defect of riven ended an attempt."),
     Event("lane_broke", "ERROR", (), "A defect of riven ended a lane in which nodes run."),
     Event("listener_broke", "ERROR", ("nodePath",), "Whoever watched a run in memory raised an error."),
-    Event("node_raised", "WARNING", ("executionId", "nodePath"), "The code of a node raised something unforeseen."),
+    Event("node_raised", "INFO", ("executionId", "traceback"), "The code of a node raised an error: where it did."),
     Event("attempt_abandoned", "WARNING", ("executionId", "nodePath"),
           "An attempt was asked to end and did not: it is left alone, and its result dropped."),
+    Event("control_unread", "WARNING", ("error",),
+          "What was asked of runs could not be read; it is read again. ERROR, with executionId, for a defect of riven."),
+    Event("watchers_unasked", "INFO", ("error",), "Who watches runs could not be asked; they look by themselves."),
+    Event("change_untold", "INFO", ("error",), "Watchers of runs could not be told of a change; they look by themselves."),
     Event("control_unknown", "WARNING", ("executionId", "kind"), "Something was asked of a run that this version does not know."),
     Event("workflow_log", "INFO", ("executionId", "nodePath", "message", "data"), "A `log` node wrote it, with its own level."),
     # what is recorded
@@ -219,7 +223,9 @@ EVENTS: Final = (
     # processes
     Event("process_started", "INFO", ("role", "version"), "The process is ready to work."),
     Event("process_stopping", "INFO", ("role",), "It was asked to end, and takes nothing new."),
-    Event("process_stopped", "INFO", ("role", "handedBack"), "It has ended; so many runs are in line again."),
+    Event("runs_handed_back", "INFO", ("count",), "A worker has stopped; so many of its runs are in line again."),
+    Event("process_stopped", "INFO", ("role",), "The process has ended in order."),
+    Event("process_broke", "ERROR", ("error",), "A defect of riven ends the process."),
     Event("stop_incomplete", "WARNING", ("error",), "What it held could not be handed back; its lease runs out instead."),
     Event("schema_not_current", "ERROR", ("advice",), "The database lacks migrations; the process waits for them."),
     Event("functions_broken", "WARNING", ("package", "error"), "A package that registers functions cannot be loaded."),
@@ -233,10 +239,12 @@ EVENTS: Final = (
     Event("hints_cleared", "WARNING", ("count",), "Workspaces had work that no claim would have looked for."),
     Event("rows_pruned", "INFO", ("kind", "count"), "Rows whose time was up are gone."),
     # the API
-    Event("internal_error", "ERROR", ("method", "path"), "A request met a defect of riven, and was answered with 500."),
-    Event("request_failed", "WARNING", ("method", "path", "error"), "A request could not be answered because something was away."),
+    Event("request_failed", "ERROR", ("errorId", "path"), "A request met a defect of riven; its answer, a 500, names the id."),
+    Event("accept_broke", "ERROR", (), "A defect of riven broke starts that shared a statement; each was answered with 500."),
+    Event("control_unannounced", "WARNING", ("error",),
+          "What was asked of a run is written, but its worker could not be told; it looks by itself."),
     Event("identity_provider_away", "WARNING", ("error",), "The keys of the OIDC issuer could not be fetched."),
-    Event("key_use_not_recorded", "WARNING", ("error",), "When keys were last used could not be written; it is tried again."),
+    Event("key_use_not_recorded", "INFO", ("keyId", "error"), "When a key was last used could not be written; it is tried again."),
     # libraries
     Event("log", "WARNING", ("logger", "message"), "A library says something."),
 )  # fmt: skip

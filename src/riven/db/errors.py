@@ -60,8 +60,6 @@ def translated() -> Iterator[None]:
     except _CONFLICTS as error:
         raise ConflictError(str(error)) from error
     except _AWAY as error:
-        if isinstance(error, ValueError):  # asyncpg's word for a value that it cannot encode
-            raise StatementError(str(error)) from error
         raise DatabaseUnavailableError(str(error) or type(error).__name__) from error
     except asyncpg.PostgresError as error:
         raise StatementError(str(error)) from error

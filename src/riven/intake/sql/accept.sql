@@ -2,8 +2,8 @@
 -- commit; many requests share it.
 -- A key that is there already, or that somebody else is just writing, leaves out the starts that came with it: who asked
 -- for them sees it in what is answered, and asks by itself. Alone ($6 false) a request waits for who is writing its key;
--- together with others it does not, so that a caller's own long transaction holds nobody up but its own repetition.
--- Keys are inserted in order, so that no two statements wait for each other.
+-- together with others it does not, so that a caller's own long transaction holds nobody up but its own repetition. (The
+-- lock is what can be looked at without waiting; that there is one row a key, the index sees to.)
 -- Keys: $1 workspaces, $2 keys, $3 hashes, $4 responses, $5 their numbers, $6 whether others share the statement.
 -- Starts: $7 executions, $8 items, $9 workspaces, $10 workflows, $11 versions' ids, $12 names, $13 versions,
 -- $14 priorities, $15 labels, $16 correlationIds, $17 scheduledFor, $18 inputs, $19 triggers, $20 rerunOf, $21 rerunFrom,
@@ -12,8 +12,8 @@ WITH keys AS (
     INSERT INTO idempotency_keys (workspace_id, key, request_hash, response)
     SELECT k.workspace_id, k.key, k.request_hash, k.response::json
     FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[]) AS k (workspace_id, key, request_hash, response)
-    WHERE CASE WHEN $6 THEN pg_try_advisory_xact_lock(hashtextextended(k.key, hashtext(k.workspace_id::text))) ELSE true END
-    ORDER BY k.workspace_id, k.key
+    WHERE CASE WHEN $6 THEN pg_try_advisory_xact_lock(hashtextextended(k.key, hashtext(k.workspace_id::text)))
+               ELSE pg_advisory_xact_lock(hashtextextended(k.key, hashtext(k.workspace_id::text))) IS NOT NULL END
     ON CONFLICT DO NOTHING
     RETURNING workspace_id, key
 ), written AS MATERIALIZED (

@@ -30,7 +30,7 @@ class Judge:
     async def perform(self) -> None:
         """Every third of a lease."""
         for dead in await self.judge():
-            fields = {"processId": str(dead.id), "role": dead.role, "name": dead.name}
+            fields = {"processId": str(dead.id), "role": dead.role, "label": dead.name}
             _log.warning("process_dead", extra=fields)
         await recover_items(self._database, self._announcer, stale_after=_NEVER_STALE)
 

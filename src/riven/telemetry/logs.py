@@ -9,6 +9,7 @@ write workflows can make no line look like one of ours.
 """
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -89,9 +90,9 @@ class LineHandler(logging.Handler):
 
 
 def _json_line(line: dict[str, Any]) -> bytes:
-    text = orjson.dumps(_short(line), default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    text = _json(_short(line))
     if len(text) > _LONGEST_LINE:
-        text = orjson.dumps(_short(_without_long(line)), default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        text = _json(_short(_without_long(line)))
     return text + b"\n"
 
 
@@ -102,13 +103,16 @@ def _text_line(line: dict[str, Any]) -> bytes:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, str):
-        if _PLAIN.fullmatch(value):
-            return value
-        return _escaped(orjson.dumps(value).decode())
-    if value is None or isinstance(value, bool | int | float):
-        return orjson.dumps(value).decode()
-    return _escaped(orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode())
+    if isinstance(value, str) and _PLAIN.fullmatch(value):
+        return value
+    return _escaped(_json(value).decode())
+
+
+def _json(value: object) -> bytes:
+    try:
+        return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, ValueError):  # half of a surrogate pair, too deep, too large a number
+        return json.dumps(value, default=_plain, skipkeys=True).encode()
 
 
 def _escaped(text: str) -> str:

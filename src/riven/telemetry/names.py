@@ -183,7 +183,7 @@ EVENTS: Final = (
     Event("items_recovered", "WARNING", ("count", "reason"),
           "Items went back in line because their owner died, because they were claimed too long ago, or because their "
           "owner does not drive them."),
-    Event("process_dead", "WARNING", ("processId", "role", "name"),
+    Event("process_dead", "WARNING", ("processId", "role", "label"),
           "A process gave no sign of life for a lease: what it held goes back in line."),
     Event("process_judged_dead", "WARNING", ("processId",), "This process was frozen or cut off; it registers anew."),
     Event("dispatch_turn_failed", "WARNING", ("error",), "The database did not answer the dispatcher; it asks again."),

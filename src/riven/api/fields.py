@@ -61,7 +61,7 @@ def _storable(text: str) -> str:
 def _visible(text: str) -> str:
     if not _SEEN.search(text):
         raise ValueError("this must not be empty")
-    return text
+    return text.strip()
 
 
 def _written(value: object) -> object:
@@ -88,7 +88,7 @@ Text = Annotated[str, AfterValidator(_storable), Field(json_schema_extra={"patte
 """Any text that the database can hold."""
 Name = Annotated[
     str,
-    StringConstraints(strip_whitespace=True, max_length=200),
+    StringConstraints(max_length=200),
     AfterValidator(_storable),
     AfterValidator(_visible),
     Field(json_schema_extra={"pattern": rf"^[^\u0000]*[^{_BLANK}][^\u0000]*$"}),

@@ -4,7 +4,8 @@ Each figure is the median of repeated runs, printed beside its goal and, where t
 beaten: the same graph through graphlib and through plain counters, the bare start of Python. A goal that is missed is
 said and is no error; only what fails is.
 
-Figures move from machine to machine; the columns that compare are steadier than the ones that count.
+Figures move from machine to machine, and with what else the machine does: what compares is steadier than what counts,
+and CPU time steadier than time.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from riven.core.coordinator import Coordinator
@@ -37,29 +38,59 @@ PARENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Took:
+    seconds: float
+    cpu_seconds: float
+
+    def each(self, count: int, unit: float = 1.0) -> "Took":
+        return Took(self.seconds / count / unit, self.cpu_seconds / count / unit)
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        gc.collect()
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def lap(self) -> Took:
+        """Since the last lap, or the beginning."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        took = Took(wall - self._wall, cpu - self._cpu)
+        self._wall, self._cpu = wall, cpu
+        return took
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     name: str
     value: float
     unit: str
     goal: float | None = None
     """At most this much."""
+    cpu: float | None = None
+    """The same as CPU time: where other processes want the machine too, it is the steadier figure."""
     beside: str = ""
 
-    def row(self) -> tuple[str, str, str, str, str]:
-        value = f"{self.value:,.0f}" if self.value >= 100 else f"{self.value:.3g}"
-        if self.goal is None:
-            return self.name, f"{value} {self.unit}", "", "", self.beside
-        verdict = "met" if self.value <= self.goal else "MISSED"
-        ratio = f"{self.value / self.goal:.2f} {verdict}"
-        return self.name, f"{value} {self.unit}", f"{self.goal:,g} {self.unit}", ratio, self.beside
+    def row(self) -> tuple[str, ...]:
+        goal = f"{self.goal:,g} {self.unit}" if self.goal is not None else ""
+        ratio = ""
+        if self.goal is not None:
+            ratio = f"{self.value / self.goal:.2f} {'met' if self.value <= self.goal else 'MISSED'}"
+        cpu = shown(self.cpu) if self.cpu is not None else ""
+        return self.name, f"{shown(self.value)} {self.unit}", cpu, goal, ratio, self.beside
 
 
-def median(measure: Callable[[], float], repeats: int) -> float:
-    figures = []
-    for _ in range(repeats):
-        gc.collect()
-        figures.append(measure())
-    return statistics.median(figures)
+def shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def timed(name: str, took: Took, unit: str, goal: float | None = None, beside: str = "") -> Figure:
+    return Figure(name, took.seconds, unit, goal, took.cpu_seconds, beside)
+
+
+def median(rounds: Sequence[Took]) -> Took:
+    return Took(
+        statistics.median(r.seconds for r in rounds), statistics.median(r.cpu_seconds for r in rounds)
+    )
 
 
 # ---- the graph --------------------------------------------------------------------------------------------------------
@@ -77,11 +108,11 @@ def layered(layers: int, width: int) -> tuple[list[str], list[tuple[str, str]]]:
     return keys, edges
 
 
-def run_coordinator(graph: Graph) -> tuple[float, float]:
-    """Seconds to build a coordinator, and to take it through the whole run, every node being answered at once."""
-    begun = time.perf_counter()
+def run_coordinator(graph: Graph) -> tuple[Took, Took]:
+    """What it takes to build a coordinator, and to take it through the whole run, every node being answered at once."""
+    watch = Stopwatch()
     coordinator = Coordinator(graph)
-    built = time.perf_counter()
+    built = watch.lap()
     commands = deque(coordinator.receive(ExecutionStarted(at=0)))
     started, finish = 0, None
     while commands:
@@ -91,41 +122,41 @@ def run_coordinator(graph: Graph) -> tuple[float, float]:
             commands.extend(coordinator.receive(NodeCompleted(command.path, 0)))
         elif isinstance(command, Finish):
             finish = command
-    ended = time.perf_counter()
+    ran = watch.lap()
     if started != len(graph.nodes) or finish is None:
         raise RuntimeError(f"{started} of {len(graph.nodes)} nodes were started, end: {finish}")
-    return built - begun, ended - built
+    return built, ran
 
 
-def run_graphlib(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> tuple[float, float]:
-    begun = time.perf_counter()
+def run_graphlib(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> tuple[Took, Took]:
+    watch = Stopwatch()
     sorter: graphlib.TopologicalSorter[str] = graphlib.TopologicalSorter(dict.fromkeys(keys, ()))
     for source, target in edges:
         sorter.add(target, source)
     sorter.prepare()
-    built = time.perf_counter()
+    built = watch.lap()
     while sorter.is_active():
         for key in sorter.get_ready():
             sorter.done(key)
-    return built - begun, time.perf_counter() - built
+    return built, watch.lap()
 
 
-def run_counters(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> tuple[float, float]:
+def run_counters(keys: Sequence[str], edges: Sequence[tuple[str, str]]) -> tuple[Took, Took]:
     """The least that any scheduler has to do: count down, append at zero."""
-    begun = time.perf_counter()
+    watch = Stopwatch()
     successors: dict[str, list[str]] = {key: [] for key in keys}
     waiting = dict.fromkeys(keys, 0)
     for source, target in edges:
         successors[source].append(target)
         waiting[target] += 1
-    built = time.perf_counter()
+    built = watch.lap()
     ready = deque(key for key in keys if not waiting[key])
     while ready:
         for successor in successors[ready.popleft()]:
             waiting[successor] -= 1
             if not waiting[successor]:
                 ready.append(successor)
-    return built - begun, time.perf_counter() - built
+    return built, watch.lap()
 
 
 def scheduling(layers: int, width: int, repeats: int) -> list[Figure]:
@@ -136,22 +167,22 @@ def scheduling(layers: int, width: int, repeats: int) -> list[Figure]:
         "graphlib": lambda: run_graphlib(keys, edges),
         "plain counters": lambda: run_counters(keys, edges),
     }
-    medians = {}
-    for name, run in of_all.items():
-        rounds = []
-        for _ in range(repeats):
-            gc.collect()
-            rounds.append(run())
-        medians[name] = [statistics.median(part) / len(keys) * 1e9 for part in zip(*rounds, strict=True)]
-    counters = medians["plain counters"][1]
+    rounds = {name: [] for name in of_all}
+    for _ in range(repeats):  # one of each after the other, so that what disturbs one disturbs all
+        for name, run in of_all.items():
+            rounds[name].append(run())
+    medians = {
+        name: [median(part).each(len(keys), 1e-9) for part in zip(*all_rounds, strict=True)]
+        for name, all_rounds in rounds.items()
+    }
+    counters = medians["plain counters"][1].cpu_seconds
     shape = f"{len(keys):,} nodes, {len(edges):,} edges"
     figures = []
     for name, (build, run) in medians.items():
         goal = 2_000 if name == "coordinator" else None
-        figures.append(
-            Figure(f"{name}, {shape}", run, "ns/node", goal, f"{run / counters:.1f} x plain counters")
-        )
-        figures.append(Figure(f"{name}, building it", build, "ns/node"))
+        beside = f"{run.cpu_seconds / counters:.1f} x plain counters" if counters else ""
+        figures.append(timed(f"{name}, {shape}", run, "ns/node", goal, beside))
+        figures.append(timed("    building it", build, "ns/node"))
     return figures
 
 
@@ -197,24 +228,20 @@ def validation(document: Mapping[str, object], repeats: int) -> list[Figure]:
     registry = Registry.discover()
     size = len(document["nodes"])
 
-    def load(text: str) -> float:
-        begun = time.perf_counter()
+    def load(text: str) -> Took:
+        watch = Stopwatch()
         loaded = load_document(text, registry=registry)
         if not loaded.valid:
             raise RuntimeError(f"the document is not valid: {loaded.problems[:3]}")
-        return time.perf_counter() - begun
+        return watch.lap()
 
-    texts = {"YAML": as_yaml(document), "JSON": json.dumps(document)}
-    return [
-        Figure(
-            f"validate {size:,} nodes, {name}",
-            median(lambda: load(text), repeats),  # noqa: B023 - called at once
-            "s",
-            1.0,
-            f"{len(text.encode()) / 1e6:.1f} MB",
+    figures = []
+    for name, text in {"YAML": as_yaml(document), "JSON": json.dumps(document)}.items():
+        took = median([load(text) for _ in range(repeats)])
+        figures.append(
+            timed(f"validate {size:,} nodes, {name}", took, "s", 1.0, f"{len(text.encode()) / 1e6:.1f} MB")
         )
-        for name, text in texts.items()
-    ]
+    return figures
 
 
 # ---- expressions ------------------------------------------------------------------------------------------------------
@@ -231,20 +258,25 @@ def expressions(evaluations: int, repeats: int) -> list[Figure]:
         {"url": "{{ vars.shop }}/orders/{{ input.orderId }}", "id": "{{ steps.order.output }}"}
     )
 
-    def a_second(evaluate: Callable[[], object]) -> float:
-        begun = time.perf_counter()
-        for _ in range(evaluations):
-            evaluate()
-        return evaluations / (time.perf_counter() - begun)
+    def a_second(evaluate: Callable[[], object]) -> tuple[float, float]:
+        rounds = []
+        for _ in range(repeats):
+            watch = Stopwatch()
+            for _ in range(evaluations):
+                evaluate()
+            rounds.append(watch.lap())
+        took = median(rounds)
+        return evaluations / took.seconds, evaluations / took.cpu_seconds
 
-    return [
-        Figure("conditions", median(lambda: a_second(lambda: condition.evaluate(roots)), repeats), "/s"),
-        Figure(
-            "templates, 3 placeholders each",
-            median(lambda: a_second(lambda: template.render(roots)), repeats),
-            "/s",
-        ),
-    ]
+    of_both = {
+        "conditions": lambda: condition.evaluate(roots),
+        "templates, 3 placeholders each": lambda: template.render(roots),
+    }
+    figures = []
+    for name, evaluate in of_both.items():
+        wall, cpu = a_second(evaluate)
+        figures.append(Figure(name, wall, "/s", cpu=cpu))
+    return figures
 
 
 # ---- the command line -------------------------------------------------------------------------------------------------
@@ -270,8 +302,7 @@ Modules are compiled once, as they are for whoever installs riven, also where th
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    seconds: float
-    cpu_seconds: float
+    took: Took
     mebibytes: float
 
 
@@ -282,12 +313,13 @@ def run_command(*command: str | Path) -> Ran:
     )
     if launched.returncode:
         raise RuntimeError(f"exit code {launched.returncode}: {' '.join(map(str, command))}")
-    return Ran(*json.loads(launched.stdout))
+    seconds, cpu_seconds, mebibytes = json.loads(launched.stdout)
+    return Ran(Took(seconds, cpu_seconds), mebibytes)
 
 
 def repeated(repeats: int, *command: str | Path) -> Ran:
     ran = [run_command(*command) for _ in range(repeats)]
-    return Ran(*(statistics.median(getattr(each, field.name) for each in ran) for field in fields(Ran)))
+    return Ran(median([each.took for each in ran]), statistics.median(each.mebibytes for each in ran))
 
 
 def command_line(folder: Path, layers: int, width: int, repeats: int) -> list[Figure]:
@@ -303,22 +335,12 @@ def command_line(folder: Path, layers: int, width: int, repeats: int) -> list[Fi
     templates = repeated(repeats, RIVEN, "run", handing_on, "--json")
     checked = repeated(repeats, RIVEN, "validate", plain)
     return [
-        Figure(
-            "riven validate, a small file",
-            start.seconds,
-            "s",
-            0.5,
-            f"{cpu(start)}; bare Python {bare.seconds:.3f} s",
-        ),
-        Figure(f"riven validate, {size:,} nodes", checked.seconds, "s", None, cpu(checked)),
-        Figure(f"riven run, {size:,} riven.echo nodes", run.seconds, "s", 1.5, cpu(run)),
-        Figure("    peak memory of it", run.mebibytes, "MiB", None, f"bare Python {bare.mebibytes:.0f} MiB"),
-        Figure("    with a template in every node", templates.seconds, "s", None, cpu(templates)),
+        timed("riven validate, a small file", start.took, "s", 0.5, f"bare Python {bare.took.seconds:.3f} s"),
+        timed(f"riven validate, {size:,} nodes", checked.took, "s"),
+        timed(f"riven run, {size:,} riven.echo nodes", run.took, "s", 1.5),
+        Figure("    peak memory", run.mebibytes, "MiB", beside=f"bare Python {bare.mebibytes:.0f} MiB"),
+        timed("    with a template in every node", templates.took, "s"),
     ]
-
-
-def cpu(ran: Ran) -> str:
-    return f"CPU {ran.cpu_seconds:.2f} s"
 
 
 # ---- the table --------------------------------------------------------------------------------------------------------
@@ -332,17 +354,16 @@ def machine() -> str:
             line for line in cpuinfo.read_text(encoding="utf-8").splitlines() if line.startswith("model name")
         ]
         model = named[0].split(":", 1)[1].strip() if named else model
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; load {load}"
 
 
 def show(figures: Sequence[Figure]) -> None:
-    rows = [("", "median", "goal", "of goal", "beside"), *(figure.row() for figure in figures)]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    rows = [("", "median", "as CPU", "goal", "of goal", "beside"), *(figure.row() for figure in figures)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        name, value, goal, ratio, beside = row
-        print(
-            f"{name:{widths[0]}}  {value:>{widths[1]}}  {goal:>{widths[2]}}  {ratio:>{widths[3]}}  {beside}".rstrip()
-        )
+        cells = [f"{cell:>{width}}" for cell, width in zip(row[1:-1], widths[1:-1], strict=True)]
+        print("  ".join([f"{row[0]:{widths[0]}}", *cells, row[-1]]).rstrip())
 
 
 def main() -> None:

@@ -215,7 +215,9 @@ def repeat(before: Answered, key: IdempotencyKey) -> tuple[Accepted, ...] | Refu
         before.check(key)
     except RefusedError as error:
         return error
-    return tuple(Accepted(UUID(execution), UUID(queue)) for execution, queue in before.response)
+    return tuple(
+        Accepted(UUID(execution), UUID(queue), repeated=True) for execution, queue in before.response
+    )
 
 
 def _response(answer: Iterable[Accepted]) -> str:

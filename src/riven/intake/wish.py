@@ -45,6 +45,8 @@ class Accepted:
 
     execution_id: UUID
     queue_id: UUID
+    repeated: bool = field(default=False, compare=False)
+    """It was accepted before, by the first request with the same key."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

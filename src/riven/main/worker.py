@@ -54,7 +54,12 @@ class Worker:
     def __init__(self, settings: Settings, functions: Functions, *, name: str | None = None) -> None:
         self._settings = settings
         database = self._database = writing_database(settings, "worker")
-        self.process = Process(new_id(), "worker", name or process_name("worker"))
+        self.process = Process(
+            new_id(),
+            "worker",
+            name or process_name("worker"),
+            enabled=settings.workflow_engine_enabled,
+        )
         self._announcer = Announcer(database, self.process.id)
         self._changes = ChangeFeed(database)
         self._recorder = Recorder(database, self._announcer.announce, self._changes.tell)
@@ -74,10 +79,16 @@ class Worker:
             node_timeout=round(settings.node_timeout * 1_000),
             ended=lambda _: self._loop.wake(),
         )
-        self._control = ControlDelivery(database, self._engine)
+        self._control = ControlDelivery(database, self._engine, settings.dispatch_poll_interval)
         self._loop = DispatchLoop(
             database,
-            Starter(database, self._engine, settings.queue_max_attempts, started=self._started),
+            Starter(
+                database,
+                self._engine,
+                settings.queue_max_attempts,
+                asked=self._control.asked,
+                started=self._started,
+            ),
             self.process,
             self._announcer,
             DispatchSettings(

@@ -35,6 +35,8 @@ class Process:
     role: str
     name: str
     engine: str = "embedded"
+    enabled: bool = True
+    """False: it claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ class ServerClock:
 
 async def register(database: Database, process: Process, room: int) -> None:
     async with database.transaction() as connection:
-        await connection.execute(_REGISTER, process.id, process.role, process.name, room, process.engine)
+        await connection.execute(
+            _REGISTER, process.id, process.role, process.name, room, process.engine, process.enabled
+        )
 
 
 async def renew(database: Database, process: Process, room: int, engine_error: str | None = None) -> bool:

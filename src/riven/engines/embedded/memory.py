@@ -38,6 +38,7 @@ from riven.nodes.contract import Clock
 from riven.nodes.decisions import Decision
 from riven.nodes.registry import Registry
 from riven.wire.document import Document, Json
+from riven.wire.shown import show_execution
 from riven.wire.times import to_rfc3339
 
 WORKSPACE: Mapping[str, Json] = {"id": "local", "name": "local"}
@@ -197,20 +198,19 @@ def _show(
 ) -> dict[str, Json]:
     end = journal.end
     assert end is not None, "the driver returned without an end"  # noqa: S101 - it records one
-    return {
-        "executionId": context.execution_id,
-        "workflow": {"name": context.program.document.name},
-        "status": end.status.value,
-        "phase": run.coordinator.state.phase.value if run.coordinator.finished else end.status.value,
-        "input": context.redactor.value(context.input),
-        "output": end.output,
-        "error": end.error,
-        "createdAt": to_rfc3339(created),
-        "startedAt": to_rfc3339(created),
-        "finishedAt": to_rfc3339(end.at),
-        "durationMs": end.at - created,
-        "labels": {},
-        "correlationId": None,
-        "waiting": None,
-        "nodes": [show_row(row) for row in rows.in_order()],
-    }
+    shown = show_execution(
+        execution_id=context.execution_id,
+        workflow={"name": context.program.document.name},
+        status=end.status.value,
+        phase=run.coordinator.state.phase.value if run.coordinator.finished else end.status.value,
+        values={"input": context.redactor.value(context.input), "output": end.output},
+        error=end.error,
+        created_at=created,
+        started_at=created,
+        finished_at=end.at,
+        duration_ms=end.at - created,
+        labels={},
+        correlation_id=None,
+        waiting=None,
+    )
+    return shown | {"nodes": [show_row(row) for row in rows.in_order()]}

@@ -8,7 +8,7 @@ from riven.core.ids import ROOT_PATH, NodeKey, NodePath, node_path, scope_path
 from riven.core.messages import NodeStatus, SkipReason
 from riven.effects.program import NodeProgram, Program, ScopeProgram
 from riven.wire.document import Json
-from riven.wire.times import to_rfc3339
+from riven.wire.shown import show_attempt, show_node
 
 
 @dataclass(slots=True)
@@ -96,35 +96,28 @@ class Rows:
 
 def show_row(row: NodeRow) -> dict[str, Json]:
     """A node as `riven run --json` and the API show it."""
-    started, finished = row.started_at, row.finished_at
-    return {
-        "path": row.path,
-        "type": row.type,
-        "name": row.name,
-        "status": row.status.value,
-        "outcome": row.outcome,
-        "attempt": row.attempt,
-        "attempts": [_show_attempt(attempt) for attempt in row.attempts],
-        "startedAt": _time(started),
-        "finishedAt": _time(finished),
-        "durationMs": None if started is None or finished is None else finished - started,
-        "input": row.input,
-        "output": row.output,
-        "error": row.error,
-        "skipReason": row.skip_reason and row.skip_reason.value,
-    }
-
-
-def _show_attempt(attempt: AttemptRow) -> dict[str, Json]:
-    return {
-        "attempt": attempt.attempt,
-        "status": attempt.status.value,
-        "startedAt": to_rfc3339(attempt.started_at),
-        "finishedAt": _time(attempt.finished_at),
-        "error": attempt.error,
-        "nextRetryAt": _time(attempt.next_retry_at),
-    }
-
-
-def _time(milliseconds: int | None) -> str | None:
-    return None if milliseconds is None else to_rfc3339(milliseconds)
+    return show_node(
+        path=row.path,
+        type=row.type,
+        name=row.name,
+        status=row.status.value,
+        outcome=row.outcome,
+        attempt=row.attempt,
+        attempts=[
+            show_attempt(
+                each.attempt,
+                each.status.value,
+                each.started_at,
+                each.finished_at,
+                each.error,
+                each.next_retry_at,
+            )
+            for each in row.attempts
+        ],
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        input=row.input,
+        output=row.output,
+        error=row.error,
+        skip_reason=row.skip_reason and row.skip_reason.value,
+    )

@@ -10,7 +10,7 @@ WITH item AS MATERIALIZED (
     SET status = CASE WHEN i.slot_taken THEN i.status_before ELSE e.status END,
         started_at = CASE WHEN i.first_start AND e.started_at = e.run_started_at THEN NULL ELSE e.started_at END,
         run_started_at = CASE WHEN i.first_start THEN NULL ELSE e.run_started_at END,
-        revision = e.revision + 1,
+        revision = e.revision + 1, waiting_since = now(),
         owner_id = NULL
     FROM item i
     WHERE e.id = i.execution_id AND e.run = $2 AND e.token = $3

@@ -39,7 +39,7 @@ SETTINGS: Mapping[str, str] = {
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_logical_replication_workers": "0",
-    "wal_buffers": "16MB",
+    "wal_buffers": "4MB",  # all of it is touched at once
     "max_wal_size": "512MB",
     # queues are small tables that change all the time
     "autovacuum_max_workers": "2",

@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import uvicorn
 
@@ -16,7 +17,6 @@ from riven.cli.launching import ProcessCall
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
-from riven.main.clock import wall_seconds
 from riven.main.exposing import MetricsPage
 from riven.main.functions import load_functions
 from riven.main.process import Build
@@ -26,14 +26,18 @@ from riven.queue.wake import Announcer
 from riven.settings import Settings
 from riven.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from riven.tenancy.authentication import Authenticator
+from riven.tenancy.claims import TokenVerifier
 from riven.tenancy.directory import WorkspaceDirectory
-from riven.tenancy.oidc import OidcSettings, OidcVerifier
 
 BACKLOG = 2_048
 LAST_ANSWERS = 5
 """Seconds that requests under way get when the process is asked to end; streams of events are cut off then."""
 
 _log = logging.getLogger("riven.process")
+
+
+LoadVerifier: TypeAlias = Callable[[Settings], TokenVerifier]
+"""Called where there is an issuer of tokens: what checks them is loaded only then."""
 
 
 class _Server(uvicorn.Server):
@@ -45,7 +49,13 @@ class _Server(uvicorn.Server):
 
 
 class Api:
-    def __init__(self, settings: Settings, functions: Functions, listening: socket.socket) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        functions: Functions,
+        listening: socket.socket,
+        verifier: TokenVerifier | None = None,
+    ) -> None:
         database = self._database = Database(
             settings.database(), application="riven api", pool_size=settings.database_pool_size
         )
@@ -53,7 +63,7 @@ class Api:
         self._state = AppState(
             database=database,
             announcer=Announcer(database, new_id()),
-            authenticator=Authenticator(database, oidc=_oidc(settings)),
+            authenticator=Authenticator(database, oidc=verifier),
             directory=WorkspaceDirectory(database),
             registry=Registry.discover(),
             functions=functions,
@@ -107,10 +117,19 @@ class Api:
             await asyncio.wait_for(self._database.close(), LAST_ANSWERS)
 
 
-def assemble(call: ProcessCall, settings: Settings) -> Build:
+def assemble(call: ProcessCall, settings: Settings, load_verifier: LoadVerifier) -> Build:
     """The process `riven api`."""
-    functions, listening = load_functions(settings.functions), listen(call, settings)
-    return lambda: [Api(settings, functions, listening)]
+    build = assemble_api(call, settings, load_functions(settings.functions), load_verifier)
+    return lambda: [build()]
+
+
+def assemble_api(
+    call: ProcessCall, settings: Settings, functions: Functions, load_verifier: LoadVerifier
+) -> Callable[[], Api]:
+    """Raises CallError and CommandError for what is wrong with the call or the settings."""
+    listening = listen(call, settings)
+    verifier = None if settings.oidc_issuer is None else load_verifier(settings)
+    return lambda: Api(settings, functions, listening, verifier)
 
 
 def listen(call: ProcessCall, settings: Settings) -> socket.socket:
@@ -125,15 +144,6 @@ def listen(call: ProcessCall, settings: Settings) -> socket.socket:
         reason = error.strerror or str(error)
         said = f"cannot listen on {host}:{port}: {reason}; choose another port with --port or RIVEN_PORT"
         raise CommandError(said) from error
-
-
-def _oidc(settings: Settings) -> OidcVerifier | None:
-    if settings.oidc_issuer is None or settings.oidc_audience is None:
-        return None
-    oidc = OidcSettings(
-        issuer=settings.oidc_issuer, audience=settings.oidc_audience, jwks_url=settings.oidc_jwks_url
-    )
-    return OidcVerifier(oidc, clock=wall_seconds)
 
 
 def _observe(method: str, route: str, status: int, seconds: float) -> None:

@@ -1,5 +1,6 @@
 """The console script: the table of commands. Each is imported when it is called, and with it what it alone needs."""
 
+import functools
 import gc
 import sys
 from collections.abc import Callable, Iterable
@@ -133,16 +134,31 @@ def _assembly(call: ProcessCall) -> Callable[..., Callable[[], Any]]:
     """Of the process that was asked for, and of no other: a worker need not load what serves HTTP."""
     match call.role:
         case "worker":
-            from riven.main.worker import assemble
+            from riven.main.worker import assemble as worker
+
+            return worker
         case "maintenance":
-            from riven.main.maintenance import assemble
+            from riven.main.maintenance import assemble as maintenance
+
+            return maintenance
         case "api" if call.maintenance:
-            from riven.main.front import assemble
+            from riven.main.front import assemble as front
+
+            return functools.partial(front, load_verifier=_load_verifier)
         case "api":
-            from riven.main.api import assemble
+            from riven.main.api import assemble as api
+
+            return functools.partial(api, load_verifier=_load_verifier)
         case _:
-            from riven.main.all import assemble
-    return assemble
+            from riven.main.all import assemble as everything
+
+            return functools.partial(everything, load_verifier=_load_verifier)
+
+
+def _load_verifier(settings: Any) -> Any:  # noqa: ANN401 - of what is loaded here and nowhere else
+    from riven.main.identity import load_verifier
+
+    return load_verifier(settings)
 
 
 COMMANDS = {

@@ -20,10 +20,10 @@ from uuid import UUID
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.listen import ChannelListener
+from riven.tenancy.claims import Claims, TokenVerifier
 from riven.tenancy.errors import UnauthenticatedError
 from riven.tenancy.keys import CHANNEL, is_key
 from riven.tenancy.members import memberships_of
-from riven.tenancy.oidc import Claims, OidcVerifier
 from riven.tenancy.principals import Principal, Role
 
 _LONGEST: Final = 16_384
@@ -57,7 +57,7 @@ class Authenticator:
         self,
         database: Database,
         *,
-        oidc: OidcVerifier | None = None,
+        oidc: TokenVerifier | None = None,
         remember: float = 2.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -21,6 +21,7 @@ from joserfc import jwk, jwt
 from joserfc.errors import ExpiredTokenError, InvalidKeyIdError, JoseError, SecurityWarning
 from joserfc.jws import JWSRegistry
 
+from riven.tenancy.claims import Claims
 from riven.tenancy.errors import AwayError, UnauthenticatedError
 
 ALGORITHMS: Final = (
@@ -57,15 +58,6 @@ class OidcSettings:
             raise ValueError("the audience is missing: without it tokens for other services would be taken")
         if refused := [each for each in self.algorithms if each not in ALGORITHMS]:
             raise ValueError(f"{refused[0]} is not one of {', '.join(ALGORITHMS)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """What a token that was found good says."""
-
-    subject: str
-    name: str
-    seconds_left: float
 
 
 class OidcVerifier:

@@ -1,3 +1,4 @@
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -154,7 +155,7 @@ async def test_a_refusal_leaves_the_callers_transaction_usable(database_url: str
 async def test_a_rollback_leaves_nothing(database_url: str) -> None:
     async with serving(database_url) as counter:
         shop = counter.shop
-        with pytest.raises(ZeroDivisionError):
+        with suppress(ZeroDivisionError):
             async with shop.database.transaction() as connection:
                 await accept_execution(connection, shop.scope, new(), key=counter.key("k"))
                 raise ZeroDivisionError

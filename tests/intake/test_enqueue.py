@@ -1,6 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -38,7 +38,7 @@ async def engine_on(url: str) -> AsyncIterator[Any]:
         await engine.dispose()
 
 
-def order(counter: Counter, **more: Any) -> dict[str, Any]:
+def order(counter: Counter, **more: object) -> dict[str, Any]:
     return {"workspace_id": counter.shop.workspace_id, "workflow": "refund", "input": {"amount": 1}, **more}
 
 
@@ -59,7 +59,7 @@ async def test_it_happens_with_the_callers_own_rows(database_url: str) -> None:
 
 async def test_a_rollback_leaves_nothing(database_url: str) -> None:
     async with serving(database_url) as counter, connected(database_url) as connection:
-        with pytest.raises(ZeroDivisionError):
+        with suppress(ZeroDivisionError):
             async with connection.transaction():
                 await enqueue(connection, **order(counter, idempotency_key="k"))
                 raise ZeroDivisionError
@@ -160,7 +160,7 @@ async def test_the_commit_wakes_who_claims_and_a_rollback_does_not(database_url:
         listener = WakeListener(shop.database, new_id(), lambda: woken.put_nowait(None))
         listener.start()
         await asyncio.wait_for(woken.get(), 5)  # it listens
-        with pytest.raises(ZeroDivisionError):
+        with suppress(ZeroDivisionError):
             async with connection.transaction():
                 await enqueue(connection, **order(counter))
                 raise ZeroDivisionError

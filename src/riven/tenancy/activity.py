@@ -7,7 +7,8 @@ from uuid import UUID
 
 from riven.db.engine import Connection
 from riven.db.identity import new_id
-from riven.tenancy.policies import Scope
+from riven.tenancy.policies import Scope, require_platform
+from riven.tenancy.principals import Principal
 from riven.wire.document import Json
 
 LAST_ID = UUID(int=2**128 - 1)
@@ -17,9 +18,15 @@ _RECORD = """
 INSERT INTO activity (id, workspace_id, actor, action, subject, details)
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::json[])
 """
+# By both columns, so that only the index of both serves: by the id alone the planner may walk through all that others
+# did since.
 _LIST = """
 SELECT id, at, actor, action, subject, details FROM activity
-WHERE workspace_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3
+WHERE (workspace_id, id) < ($1, $2) AND workspace_id >= $1 ORDER BY workspace_id DESC, id DESC LIMIT $3
+"""
+_LIST_PLATFORM = """
+SELECT id, at, actor, action, subject, details FROM activity
+WHERE workspace_id IS NULL AND id < $1 ORDER BY id DESC LIMIT $2
 """
 
 
@@ -63,4 +70,13 @@ async def list_activity(
 ) -> Sequence[RecordedActivity]:
     """Newest first, those older than `before`."""
     rows = await connection.fetch(_LIST, scope.workspace_id, before or LAST_ID, limit)
+    return [RecordedActivity(*row) for row in rows]
+
+
+async def list_platform_activity(
+    connection: Connection, principal: Principal, *, before: UUID | None, limit: int
+) -> Sequence[RecordedActivity]:
+    """What was done to the installation itself: platform keys, tiers."""
+    require_platform(principal)
+    rows = await connection.fetch(_LIST_PLATFORM, before or LAST_ID, limit)
     return [RecordedActivity(*row) for row in rows]

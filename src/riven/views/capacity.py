@@ -7,7 +7,8 @@ from riven.db.engine import Connection
 from riven.tenancy.errors import WorkspaceNotFoundError
 from riven.tenancy.policies import Scope
 
-# Counted from the executions, as the claim counts them: there is no counter that could be wrong.
+# Counted from the executions, as the claim counts them: there is no counter that could be wrong. The order by two columns
+# is there for the planner: by the id alone it may walk through all that has ever finished instead.
 _CAPACITY = """
 SELECT coalesce(w.running_limit, t.running_limit), (
            SELECT count(*) FROM workflow_executions e WHERE e.workspace_id = w.id AND e.status = 'RUNNING'
@@ -15,7 +16,7 @@ SELECT coalesce(w.running_limit, t.running_limit), (
            SELECT count(*) FROM workflow_executions e WHERE e.workspace_id = w.id AND e.status = 'PENDING'
        ), (
            SELECT e.created_at FROM workflow_executions e
-           WHERE e.workspace_id = w.id AND e.status = 'PENDING' ORDER BY e.id LIMIT 1
+           WHERE e.workspace_id BETWEEN w.id AND w.id AND e.status = 'PENDING' ORDER BY e.workspace_id, e.id LIMIT 1
        ), coalesce(w.queued_limit, t.queued_limit)
 FROM workspaces w JOIN workspace_tiers t ON t.name = w.tier
 WHERE w.id = $1

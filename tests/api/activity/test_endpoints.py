@@ -35,6 +35,23 @@ async def test_every_change_leaves_a_trace_the_newest_first(database_url: str) -
         assert first["items"] + rest["items"] == body["items"]
 
 
+async def test_what_is_done_to_the_installation_is_told_to_the_platform(database_url: str) -> None:
+    async with serving(database_url) as api:
+        tenant = await api.workspace()
+        await api.put("/workspace-tiers/PRO", {"running": 6})
+        made = (await api.post("/keys", {"name": "second"})).json()
+        await api.delete(f"/keys/{made['keyId']}")
+        body = (await api.get("/admin/activity")).json()
+        told = [(each["action"], each["subject"]) for each in body["items"]]
+        assert told[:3] == [
+            ("key.revoked", f"key:{made['keyId']}"),
+            ("key.created", f"key:{made['keyId']}"),
+            ("tier.saved", "tier:PRO"),
+        ]
+        assert len(told) == 4
+        assert_problem(await api.get("/admin/activity", key=tenant.admin), 403, "forbidden")
+
+
 async def test_reads_and_refusals_leave_none(database_url: str) -> None:
     async with serving(database_url) as api:
         tenant = await api.workspace()

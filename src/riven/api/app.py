@@ -6,6 +6,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.types import ASGIApp
 
 from riven.api.activity import endpoints as activity
+from riven.api.admin import endpoints as admin
 from riven.api.capacity import endpoints as capacity
 from riven.api.executions import endpoints as executions
 from riven.api.gate import Gate
@@ -31,6 +32,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     workflows.router,
     tooling.router,
     executions.router,
+    admin.router,
     health,
     pages,
 )

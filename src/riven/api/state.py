@@ -19,6 +19,8 @@ from riven.tenancy.directory import WorkspaceDirectory
 class ApiSettings:
     queue_max_attempts: int = 3
     """Attempts of dispatch in workspaces that set none of their own."""
+    lease_ttl: float = 15.0
+    """Seconds; that of the processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,9 @@ class Api:
             directory=WorkspaceDirectory(database),
             registry=Registry.discover(),
             functions=functions,
-            settings=ApiSettings(queue_max_attempts=settings.queue_max_attempts),
+            settings=ApiSettings(
+                queue_max_attempts=settings.queue_max_attempts, lease_ttl=settings.lease_ttl
+            ),
             limiter=RateLimiter(settings.rate_limit),
             expose_metrics=MetricsPage(database).expose,
             observe=_observe,

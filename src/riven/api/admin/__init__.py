@@ -1,0 +1,1 @@
+"""What the operator of an installation asks for, with a platform key."""

@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-fast demo bench-core house lock docs clean
+.PHONY: help setup check format test test-fast dev demo bench-core house lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,8 +37,11 @@ test: setup ## every test
 test-fast: setup ## the tests that take no seconds of their own
 	$(BIN)/pytest -m "not slow"
 
-demo: setup ## run one example workflow in memory, no network
-	$(BIN)/riven run examples/parallel-branches.yaml
+dev: setup ## the whole product on this machine, until Ctrl-C
+	@$(BIN)/riven dev
+
+demo: setup ## start the product, run an example on it over HTTP, stop it
+	@$(BIN)/python tools/demo.py
 
 bench-core: setup ## measure coordinator, validation, run and start-up, with goals
 	$(BIN)/python bench/bench_core.py

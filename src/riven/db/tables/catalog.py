@@ -42,6 +42,14 @@ workflow_definitions = Table(
         unique=True,
         postgresql_where=text("archived_at IS NULL"),
     ),
+    Index("workflow_definitions_list_idx", "workspace_id", "id", postgresql_where=text("archived_at IS NULL")),
+    Index(
+        "workflow_definitions_archived_idx",
+        "workspace_id",
+        "name",
+        "archived_at",
+        postgresql_where=text("archived_at IS NOT NULL"),
+    ),
 )
 
 workflow_definition_versions = Table(

@@ -333,6 +333,20 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("workflow_definitions_pkey")),
     )
     op.create_index(
+        "workflow_definitions_archived_idx",
+        "workflow_definitions",
+        ["workspace_id", "name", "archived_at"],
+        unique=False,
+        postgresql_where=sa.text("archived_at IS NOT NULL"),
+    )
+    op.create_index(
+        "workflow_definitions_list_idx",
+        "workflow_definitions",
+        ["workspace_id", "id"],
+        unique=False,
+        postgresql_where=sa.text("archived_at IS NULL"),
+    )
+    op.create_index(
         "workflow_definitions_name_key",
         "workflow_definitions",
         ["workspace_id", "name"],

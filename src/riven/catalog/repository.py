@@ -17,11 +17,7 @@ from riven.wire.document import Json
 _GET: Final = load("riven.catalog", "get_workflow")
 _LOCK: Final = f"{_GET} FOR NO KEY UPDATE"
 _LIST: Final = load("riven.catalog", "list_workflows")
-# An archived one too, if no other has taken its name since: its versions stay.
-_LATEST: Final = """
-SELECT id, name, latest_version FROM workflow_definitions
-WHERE workspace_id = $1 AND name = $2 ORDER BY archived_at DESC NULLS FIRST LIMIT 1
-"""
+_NAMED: Final = load("riven.catalog", "get_named")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +75,7 @@ async def list_workflows(
 
 
 async def get_named(connection: Connection, scope: Scope, name: str) -> Named:
-    row = await connection.fetch_row(_LATEST, scope.workspace_id, known_name(name))
+    row = await connection.fetch_row(_NAMED, scope.workspace_id, known_name(name))
     if row is None:
         raise unknown(name)
     return Named(row["id"], row["name"], row["latest_version"])

@@ -18,6 +18,10 @@ LEFT JOIN LATERAL (
     WHERE asked.workflow_id IS NULL AND workspace_id = asked.workspace_id AND name = asked.name
       AND archived_at IS NULL
 ) d ON true
-LEFT JOIN workflow_definition_versions v
-    ON v.workflow_definition_id = d.id AND v.version = coalesce(asked.version, d.latest_version)
+LEFT JOIN LATERAL (
+    SELECT id, version
+    FROM workflow_definition_versions
+    WHERE workflow_definition_id = d.id AND version = coalesce(asked.version, d.latest_version)
+    LIMIT 1  -- found by both columns of the index, however many versions there are
+) v ON true
 ORDER BY asked.number

@@ -42,7 +42,9 @@ workflow_definitions = Table(
         unique=True,
         postgresql_where=text("archived_at IS NULL"),
     ),
-    Index("workflow_definitions_list_idx", "workspace_id", "id", postgresql_where=text("archived_at IS NULL")),
+    Index(
+        "workflow_definitions_list_idx", "workspace_id", "id", postgresql_where=text("archived_at IS NULL")
+    ),
     Index(
         "workflow_definitions_archived_idx",
         "workspace_id",

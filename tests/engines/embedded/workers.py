@@ -140,6 +140,15 @@ class Installation:
                     return
                 await asyncio.sleep(0.01)
 
+    async def until_true(self, statement: str, *values: object) -> None:
+        """Until the first column of the statement is true."""
+        async with asyncio.timeout(10):
+            while True:
+                row = await self.row(statement, *values)
+                if row is not None and row[0]:
+                    return
+                await asyncio.sleep(0.01)
+
 
 class Worker:
     def __init__(

@@ -401,6 +401,7 @@ class DurableRun:
         self.suspect = False
 
     def _lost(self) -> None:
+        _log.info("run_lost", extra=self._log_fields)
         self.task.cancel()
 
     async def _end_without_driving(self, error_class: ErrorClass, message: str) -> None:

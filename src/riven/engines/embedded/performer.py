@@ -55,6 +55,8 @@ _TURNS = 100
 
 NEAR = 60_000
 """A run that waits for something nearer than this, in milliseconds, keeps its slot."""
+IMMINENT = 1_000
+"""Not even what waits for a message rests when its time is up before it could be claimed again, or is up already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +278,13 @@ class EmbeddedPerformer:
             return None
         if self._held is not None:
             return Rest(ExecutionStatus.PAUSED, None, None)
+        now = self._run.clock.now()
+        if any(due <= now + IMMINENT for due in self._dues.values()):
+            return None
         dues = {timer: due for timer, due in self._dues.items() if timer != DEADLINE}
         expiries = {f"wake:{path}" for path in self._awaiting}
         soon = min((due for timer, due in dues.items() if timer not in expiries), default=None)
-        if (soon is None and not self._awaiting) or (
-            soon is not None and soon <= self._run.clock.now() + NEAR
-        ):
+        if (soon is None and not self._awaiting) or (soon is not None and soon <= now + NEAR):
             return None
         earliest = min(dues, key=lambda timer: dues[timer], default=None)
         kinds = set(self._awaiting.values())

@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -365,14 +365,16 @@ def keys_path(workspace_id: str | None) -> str:
     return "/keys" if workspace_id is None else f"/workspaces/{_part(workspace_id)}/keys"
 
 
-def _address(url: str) -> httpx.URL:
+def _address(url: str) -> str:
+    """As it was given, without what it ends in. Raises ClientError."""
     try:
-        address = httpx.URL(url.rstrip("/"))
-        if address.scheme in {"http", "https"} and address.host:
-            return address
-    except (httpx.InvalidURL, UnicodeError, ValueError):
-        pass
-    raise ClientError(f"{url[:200]!r} is no address of a server; write for example http://127.0.0.1:8642")
+        parts = urlsplit(url)
+        known = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or not url.isprintable() or " " in url:
+        raise ClientError(f"{url[:200]!r} is no address of a server; write for example http://127.0.0.1:8642")
+    return url.rstrip("/")
 
 
 def _object(answer: httpx.Response) -> Object:

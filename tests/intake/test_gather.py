@@ -183,13 +183,32 @@ async def test_a_callers_long_transaction_holds_up_nobody_but_its_own_key(databa
         shop = counter.shop
         async with shop.database.transaction() as connection:
             first = await accept_execution(connection, shop.scope, new(), key=counter.key("k", {"a": 1}))
-            waiting = asyncio.ensure_future(counter.start(key="k", body={"a": 1}))
-            others = [counter.start(key=f"other{n}", body={}) for n in range(5)]
-            done = await asyncio.wait_for(asyncio.gather(*others), 3)
-            assert len(done) == 5
-            assert not waiting.done()
-        assert await waiting == (first,)
-        assert (await shop.counts())[0] == 6
+            same = [asyncio.ensure_future(counter.start(key="k", body={"a": 1})) for _ in range(3)]
+            another = Intake(shop.database, lambda _: None)
+            same += [asyncio.ensure_future(another.accept(counter.wish(key="k", body={"a": 1})))]
+            for turn in range(5):
+                others = [counter.start(key=f"other{turn}-{n}", body={}) for n in range(5)]
+                assert len(await asyncio.wait_for(asyncio.gather(*others), 3)) == 5
+            assert not any(waiting.done() for waiting in same)
+        assert await asyncio.gather(*same) == [(first,)] * 4
+        assert (await shop.counts())[0] == 26
+        await another.close()
+
+
+async def test_several_keys_that_are_held_hold_up_no_other_start(database_url: str) -> None:
+    async with serving(database_url) as counter:
+        shop = counter.shop
+        async with shop.database.transaction() as connection:
+            for n in range(4):
+                await accept_execution(connection, shop.scope, new(), key=counter.key(f"k{n}"))
+            waiting = []
+            for n in range(4):  # each in a flush of its own
+                waiting.append(asyncio.ensure_future(counter.start(key=f"k{n}")))
+                await asyncio.wait_for(counter.start(), 3)
+            await asyncio.wait_for(asyncio.gather(*(counter.start() for _ in range(10))), 3)
+            assert not any(each.done() for each in waiting)
+        await asyncio.gather(*waiting)
+        assert (await shop.counts())[0] == 18
 
 
 async def test_when_the_long_transaction_is_rolled_back_the_waiting_one_starts(database_url: str) -> None:

@@ -35,7 +35,9 @@ FLUSHES: Final = 2
 _MOST_STARTS: Final = 500
 _LARGE_STARTS: Final = 50
 _LARGE_SIZE: Final = 32 * 1024
-_LARGE_AT_ONCE: Final = 3
+_LARGE_AT_ONCE: Final = 2
+_ALONE_AT_ONCE: Final = 4
+"""Of the connections of the pool, which others need too."""
 _TRIES: Final = 3
 _PAUSE: Final = 0.1
 _KEY_WAIT: Final = "SET LOCAL lock_timeout = '5s'"
@@ -88,7 +90,9 @@ class Intake:
         self._acceptor = Acceptor()
         self._gathered: list[_Waiting] = []
         self._flushes: set[asyncio.Task[None]] = set()
-        self._large = asyncio.Semaphore(_LARGE_AT_ONCE)
+        self._repeats: set[asyncio.Task[None]] = set()
+        self._large_at_once = asyncio.Semaphore(_LARGE_AT_ONCE)
+        self._alone_at_once = asyncio.Semaphore(_ALONE_AT_ONCE)
         self._keys: dict[tuple[UUID, str], _OnItsWay] = {}
         self.flushes = 0
         self.flushed_starts = 0
@@ -117,14 +121,14 @@ class Intake:
 
     async def close(self) -> None:
         """Wait for what was handed in."""
-        while self._flushes:
-            await asyncio.gather(*self._flushes, return_exceptions=True)
+        while self._flushes or self._repeats:
+            await asyncio.gather(*self._flushes, *self._repeats, return_exceptions=True)
 
     async def _enter(self, wish: Wish) -> Answer:
         waiting = _Waiting(wish)
         if wish.size > _LARGE_SIZE or len(wish.starts) > _LARGE_STARTS:
-            async with self._large:
-                await self._serve([waiting])
+            async with self._large_at_once:
+                await self._one_by_one(await self._serve([waiting]))
             return waiting.answer.result()
         self._gathered.append(waiting)
         self._flush_soon()
@@ -147,8 +151,12 @@ class Intake:
     async def _flush(self) -> None:
         # Let everything that is ready in this turn of the loop join.
         await asyncio.sleep(0)
-        if waiting := self._take():
-            await self._serve(waiting)
+        waiting = self._take()
+        if waiting and (left := await self._serve(waiting)):
+            # Not here: somebody's key may take seconds, and the next flush must not wait for it.
+            task = asyncio.get_running_loop().create_task(self._one_by_one(left), name="riven-accept-alone")
+            self._repeats.add(task)
+            task.add_done_callback(self._repeats.discard)
 
     def _take(self) -> list[_Waiting]:
         starts = 0
@@ -160,16 +168,37 @@ class Intake:
         taken, self._gathered = self._gathered, []
         return taken
 
-    async def _serve(self, waiting: Sequence[_Waiting]) -> None:
-        """Returns when each of them has its answer, whatever goes wrong."""
+    async def _serve(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
+        """Answers those who have to go alone."""
         try:
             await self._together(waiting)
-            for each in waiting:
-                if not each.answer.done():
-                    await self._alone(each)
         except DatabaseUnavailableError as error:
             for each in waiting:
                 each.fail(error)
+        except BaseException:
+            for each in waiting:  # nobody waits for ever
+                each.answer.cancel()
+            raise
+        return [each for each in waiting if not each.answer.done()]
+
+    async def _one_by_one(self, waiting: Sequence[_Waiting]) -> None:
+        """Returns when each of them has its answer, whatever goes wrong."""
+        away: DatabaseUnavailableError | None = None
+
+        async def go(each: _Waiting) -> None:
+            nonlocal away
+            async with self._alone_at_once:
+                if away is not None:
+                    each.fail(away)
+                    return
+                try:
+                    await self._alone(each)
+                except DatabaseUnavailableError as error:
+                    away = error
+                    each.fail(error)
+
+        try:
+            await asyncio.gather(*map(go, waiting))
         finally:
             for each in waiting:  # nobody waits for ever
                 each.answer.cancel()

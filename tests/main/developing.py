@@ -19,7 +19,7 @@ import httpx
 from riven.settings import child_environment
 from riven.wire.document import Json
 
-RIVEN = [sys.executable, "-m", "riven.main.command"]
+RIVEN = [sys.executable, "-P", "-m", "riven.main.command"]
 PATIENCE = 60.0
 
 
@@ -52,6 +52,7 @@ class Dev:
         directory: Path,
         *arguments: str,
         environment: Mapping[str, str] = MappingProxyType({}),
+        folder: Path | None = None,
         **settings: str,
     ) -> None:
         """`settings` are written without their prefix, as in `LEASE_TTL="1s"`."""
@@ -64,6 +65,7 @@ class Dev:
                 env=own_environment(
                     **environment, **{f"RIVEN_{name}": value for name, value in settings.items()}
                 ),
+                cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -272,6 +272,13 @@ def started(dev: Dev) -> str | None:
     return str(answer.json()["executionId"]) if answer.status_code == 202 else None
 
 
+def test_files_where_it_is_started_pass_for_no_libraries(tmp_path: Path) -> None:
+    for name in ("uvicorn", "alembic", "click"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('this is no library')\n", encoding="utf-8")
+    with Dev(tmp_path / "data", folder=tmp_path) as dev:
+        dev.ready()
+
+
 def test_a_database_that_exists_is_used(directory: Path, empty_database_url: str) -> None:
     with Dev(directory, DATABASE_URL=empty_database_url) as dev:
         state = dev.ready().state

@@ -19,7 +19,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +31,7 @@ from riven.devstack.parts import Parts, Plan
 from riven.devstack.postgres import EmbeddedPostgres
 from riven.devstack.serverlog import ServerLog
 from riven.main.listening import in_url, is_ready, listen, reachable
-from riven.main.preparation import Preparation
+from riven.main.preparation import Preparation, python_module
 from riven.settings import Settings, child_environment
 
 KEY_FILE = "api-key"
@@ -162,7 +161,7 @@ class Dev:
                 Plan(
                     name=name,
                     also=also,
-                    command=(sys.executable, "-m", "riven.main.command", *arguments, "--watched"),
+                    command=(*python_module("riven.main.command"), *arguments, "--watched"),
                     environment=environment,
                     descriptors=(kept, *descriptors),
                     log=log,
@@ -277,11 +276,14 @@ class _Stop:
         self.asked = asyncio.Event()
         self._hurry = hurry
         self._loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        self._numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup wants it
+            self._numbers.append(signal.SIGHUP)
+        for number in self._numbers:
             self._loop.add_signal_handler(number, self._ask)
 
     def close(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in self._numbers:
             self._loop.remove_signal_handler(number)
 
     async def unless(self, work: Any) -> bool:  # noqa: ANN401 - a coroutine

@@ -17,9 +17,7 @@ class Preparation:
 
     async def __aenter__(self) -> "Preparation":
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "riven.main.prepare",
+            *python_module("riven.main.prepare"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -43,3 +41,8 @@ class Preparation:
             raise DevstackError(f"the database could not be prepared: {reason}")
         prepared: dict[str, str] = json.loads(answer)
         return prepared
+
+
+def python_module(name: str) -> tuple[str, ...]:
+    """Runs it as a program. The working directory is not looked in: a file of the user's must not pass for a library."""
+    return (sys.executable, "-P", "-m", name)

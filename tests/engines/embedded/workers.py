@@ -18,7 +18,8 @@ from riven.dispatch.control import ControlDelivery
 from riven.dispatch.loop import DispatchLoop, DispatchSettings
 from riven.dispatch.starter import Starter
 from riven.documents.load import load_document
-from riven.engines.embedded.durable import DurableEngine
+from riven.engines.embedded.durable import DurableEngine, no_secrets
+from riven.engines.embedded.ports import ReadSecrets
 from riven.engines.embedded.timers import WallTimers
 from riven.nodes.functions import FunctionPool, Functions
 from riven.nodes.registry import Registry
@@ -79,7 +80,10 @@ class Installation:
         return definition, version
 
     async def start(self, text: str, *, input=None) -> UUID:
-        definition, version = await self.publish(text)
+        return await self.start_version(await self.publish(text), input=input)
+
+    async def start_version(self, published: tuple[UUID, UUID], *, input=None) -> UUID:
+        definition, version = published
         execution_id = new_id()
         async with self.database.transaction() as connection:
             await connection.execute(
@@ -152,7 +156,12 @@ class Installation:
 
 class Worker:
     def __init__(
-        self, installation: Installation, *, enabled: bool = True, control_poll: float = 5.0
+        self,
+        installation: Installation,
+        *,
+        enabled: bool = True,
+        control_poll: float = 5.0,
+        secrets: ReadSecrets = no_secrets,
     ) -> None:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
@@ -171,6 +180,7 @@ class Worker:
             max_in_flight=100,
             retry=RetryPolicy(),
             ended=lambda _: self.loop.wake(),
+            secrets=secrets,
         )
         settings = DispatchSettings(enabled=enabled, poll_interval=0.1)
         self.control = ControlDelivery(database, self.engine, control_poll)

@@ -376,6 +376,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     repeats, scale = options.repeats, options.scale
+    gc.set_threshold(100_000, 20, 20)  # as the command `riven` does
     wide, narrow = max(PARENTS, int(1_000 * scale)), max(PARENTS, int(100 * scale))
     print(machine())
     with tempfile.TemporaryDirectory(prefix="riven-bench-") as folder:

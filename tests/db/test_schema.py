@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from tests.fixtures_postgres import run_statements
 
 from riven.db.engine import Database
+from riven.db.errors import DatabaseUnavailableError, StatementError
 from riven.db.revision import is_current, latest_revision
 from riven.db.schema import differences, migrate, schema_engine
 from riven.db.tables.queue import processes
@@ -100,3 +101,27 @@ async def test_a_schema_is_good_enough_from_the_revision_of_the_code_on(database
 @pytest.mark.parametrize("options", ["?sslmode=disable", "?application_name=x"])
 async def test_the_address_may_have_options_of_libpq(database_url, options):
     assert await migrate(f"{database_url}{options}") == latest_revision()
+
+
+async def test_a_schema_of_a_later_version_is_left_as_it_is(database_url):
+    await asyncio.to_thread(
+        run_statements,
+        database_url,
+        "UPDATE alembic_version SET version_num = '9999_later'",
+        "DROP TABLE outbox",
+    )
+    await migrate(database_url)
+    database = Database(database_url)
+    try:
+        async with database.read() as connection:
+            assert await connection.fetch_value("SELECT version_num FROM alembic_version") == "9999_later"
+            assert await connection.fetch_value("SELECT to_regclass('outbox')") is None
+    finally:
+        await database.close()
+
+
+async def test_a_database_that_is_not_there_is_told_in_words_of_ours(database_url):
+    with pytest.raises(DatabaseUnavailableError):
+        await migrate("postgresql://nobody@127.0.0.1:1/nothing")
+    with pytest.raises(StatementError, match="does not exist"):
+        await migrate(f"{database_url}_other")

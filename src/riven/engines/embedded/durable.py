@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -40,7 +40,7 @@ from riven.engines.embedded.kept import Keeping
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Message
 from riven.engines.embedded.performer import EmbeddedPerformer, Rest
-from riven.engines.embedded.ports import RunJournal, RunStore
+from riven.engines.embedded.ports import ReadSecrets, RunJournal, RunStore
 from riven.engines.embedded.resume import replay
 from riven.engines.port import StartRequest, StartResult
 from riven.nodes.contract import Clock
@@ -70,6 +70,12 @@ class _RestError(Exception):
         super().__init__(rest.status)
 
 
+async def no_secrets(workspace_id: UUID, names: Collection[str]) -> Mapping[str, str]:
+    """An installation that keeps none."""
+    del workspace_id, names
+    return {}
+
+
 class DurableEngine:
     def __init__(
         self,
@@ -84,6 +90,7 @@ class DurableEngine:
         retry: RetryPolicy,
         node_timeout: int = DEFAULT_NODE_TIMEOUT,
         ended: Callable[[UUID], None] = lambda _: None,
+        secrets: ReadSecrets = no_secrets,
     ) -> None:
         """`ended` is told of every run that leaves this process, in whatever way."""
         self.registry = registry
@@ -94,6 +101,7 @@ class DurableEngine:
         self.max_runs = max_runs
         self.retry = retry
         self.node_timeout = node_timeout
+        self.secrets = secrets
         self.lanes = Lanes(max_in_flight)
         self.dice = Random()  # noqa: S311 - jitter
         self._ended = ended
@@ -238,7 +246,9 @@ class DurableRun:
             revision=max(history.revision, request.revision),
             sources=sources,
         )
-        context = self._context = self._new_context(prepared, journal, history)
+        read = prepared.program.secrets
+        secrets = await engine.secrets(request.workspace_id, read) if read else {}
+        context = self._context = self._new_context(prepared, journal, history, secrets)
         coordinator = Coordinator(prepared.graph)
         earlier = history.earlier
         decider = coordinator if earlier is None else Keeping(coordinator, context, earlier)
@@ -339,7 +349,9 @@ class DurableRun:
 
     # ---- parts -------------------------------------------------------------------------------------------------------
 
-    def _new_context(self, prepared: Prepared, journal: RunJournal, history: History) -> RunContext:
+    def _new_context(
+        self, prepared: Prepared, journal: RunJournal, history: History, secrets: Mapping[str, str]
+    ) -> RunContext:
         request, engine = self.request, self._engine
         execution = {
             "id": str(request.execution_id),
@@ -353,7 +365,7 @@ class DurableRun:
             program=prepared.program,
             facts={"execution": execution, "workspace": workspace, "trigger": request.trigger},
             input=request.input,
-            secrets={},
+            secrets=secrets,
             services=engine.services,
             clock=engine.clock,
             timers=engine.timers,

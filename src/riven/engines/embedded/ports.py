@@ -1,6 +1,6 @@
 """What the embedded engine needs from outside. In memory, or from completion, catalog and tenancy; main injects it."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
@@ -23,6 +23,11 @@ class RunJournal(Journal, Protocol):
 
     async def close(self) -> None:
         """Nothing of it is under way afterwards."""
+
+
+class ReadSecrets(Protocol):
+    async def __call__(self, workspace_id: UUID, names: Collection[str], /) -> Mapping[str, str]:
+        """The values of those among these names that the workspace has."""
 
 
 class RunStore(Protocol):

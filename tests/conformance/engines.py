@@ -1,44 +1,44 @@
-"""The engines that run the scenarios. A further engine joins by one class here and one line in `ENGINES`."""
+"""The engines that run the scenarios. A further engine joins by one class with `run` and one line in `ENGINES`.
+
+An engine is opened once and runs everything that asks for it; `PostgresUnderTest` has a module of its own.
+"""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeAlias
 
-from riven.documents.load import LoadedDocument, load_document
+from tests.conformance.documents import REGISTRY, loaded
 from tests.conformance.functions import hash_of
+from tests.conformance.postgres import PostgresUnderTest
 from tests.conformance.scenario import START, Scenario
-from tests.conformance.scripted import Scripted
 
 from riven.cli.clock import SystemClock
-from riven.core.errors import InvalidDocumentError
 from riven.engines.embedded.journal import ExecutionChange
 from riven.engines.embedded.memory import MemoryEngine
 from riven.nodes.functions import FunctionPool, Functions
-from riven.nodes.registry import Registry
 
-REGISTRY = Registry.discover().with_types(Scripted)
 PATIENCE = 20.0
 """Seconds after which a run counts as one that hangs."""
 
+NewDatabase: TypeAlias = Callable[[], AbstractContextManager[str]]
+"""Makes an empty database with the schema, and answers its address."""
+
 
 class EngineUnderTest(Protocol):
+    def expect(self, scenarios: Sequence[Scenario]) -> None:
+        """These will be asked for. Who runs many at once may begin."""
+
     async def run(self, scenario: Scenario) -> Mapping[str, Any]:
         """The finished run, as `riven run --json` tells it."""
 
 
-def loaded(text: str, calls: Mapping[str, str]) -> LoadedDocument:
-    def find(name: str, version: int | None) -> str | None:
-        del version
-        return calls.get(name)
-
-    return load_document(text, registry=REGISTRY, calls=find)
-
-
 class MemoryUnderTest:
+    def expect(self, scenarios: Sequence[Scenario]) -> None:
+        pass
+
     async def run(self, scenario: Scenario) -> Mapping[str, Any]:
-        document = loaded(scenario.text, scenario.calls)
-        if not document.valid:
-            raise InvalidDocumentError(document.problems)
+        document = loaded(scenario)
         pool = FunctionPool()
         services = {Functions: Functions(hash_of), FunctionPool: pool}
         engine = MemoryEngine(registry=REGISTRY, services=services, clock=SystemClock(), seed=1)
@@ -87,4 +87,19 @@ def _call(function: Callable[..., None], *args: object, **named: object) -> Call
     return lambda: function(*args, **named)
 
 
-ENGINES: Mapping[str, Callable[[], EngineUnderTest]] = {"memory": MemoryUnderTest}
+@contextmanager
+def _memory(new_database: NewDatabase) -> Iterator[EngineUnderTest]:
+    del new_database
+    yield MemoryUnderTest()
+
+
+@contextmanager
+def _postgres(new_database: NewDatabase) -> Iterator[EngineUnderTest]:
+    with new_database() as url, PostgresUnderTest(url, patience=PATIENCE) as engine:
+        yield engine
+
+
+ENGINES: Mapping[str, Callable[[NewDatabase], AbstractContextManager[EngineUnderTest]]] = {
+    "memory": _memory,
+    "postgres": _postgres,
+}

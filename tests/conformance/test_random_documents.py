@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conformance.engines import ENGINES
+from tests.conformance.engines import EngineUnderTest
 from tests.conformance.scenario import Scenario
 from tests.core.graphs import graphs
 from tests.core.naive import Model, NodeState
@@ -191,10 +191,11 @@ def view(state: NodeState) -> tuple[str, str | None, str | None]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(ENGINES))
 @given(graph=graphs(least=3, most=8), dice=st.integers(0, 2**32).map(Random))
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
-def test_a_random_document_ends_as_the_model_says(name: str, graph: Graph, dice: Random) -> None:
+def test_a_random_document_ends_as_the_model_says(
+    engine: EngineUnderTest, graph: Graph, dice: Random
+) -> None:
     graph = in_any_order(graph)
     writer = Writer(dice)
     document = {"name": "random", "onFailure": "finish_branches"} | writer.scope(graph)
@@ -203,7 +204,7 @@ def test_a_random_document_ends_as_the_model_says(name: str, graph: Graph, dice:
         document=document,
         calls={called: json.dumps({"name": called} | body) for called, body in writer.calls.items()},
     )
-    run = asyncio.run(ENGINES[name]().run(scenario))
+    run = asyncio.run(engine.run(scenario))
     model = expected(graph, writer.behaviour)
     assert model.end is not None
     told = {node["path"]: (node["status"], node["outcome"], node["skipReason"]) for node in run["nodes"]}

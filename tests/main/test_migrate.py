@@ -1,0 +1,67 @@
+"""`riven migrate` and the settings of processes, as operators meet them."""
+
+import subprocess
+import sys
+
+import pytest
+from tests.cli.terminal import riven
+
+from riven.tenancy.keys import is_key
+
+
+def test_the_first_platform_key_is_printed_once(empty_database_url: str) -> None:
+    environment = {"RIVEN_DATABASE_URL": empty_database_url}
+    first = riven("migrate", "--platform-key", env=environment)
+    assert first.returncode == 0
+    assert is_key(first.stdout.strip())
+    assert "revision" in first.stderr
+    second = riven("migrate", "--platform-key", env=environment)
+    assert (second.returncode, second.stdout) == (1, "")
+    assert "there is a platform key already" in second.stderr
+    assert riven("migrate", env=environment).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["api", "worker", "maintenance", "all", "migrate"])
+def test_settings_that_cannot_be_used_are_told_at_the_start_one_line_each(command: str) -> None:
+    done = riven(command, env={"RIVEN_LEASE_TTL": "soon", "RIVEN_PROT": "1"})
+    assert (done.returncode, done.stdout) == (2, "")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("riven: RIVEN_LEASE_TTL: 'soon' is no duration")
+    assert second == "riven: RIVEN_PROT: there is no such setting; did you mean 'RIVEN_PORT'?"
+
+
+@pytest.mark.parametrize("command", ["api", "worker", "maintenance", "all", "migrate"])
+def test_a_process_without_a_database_says_which_variable_is_missing(command: str) -> None:
+    done = riven(command)
+    assert done.returncode == 2
+    assert "RIVEN_DATABASE_URL: it is missing" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_functions_that_cannot_be_loaded_are_told_at_the_start() -> None:
+    done = riven(
+        "worker", "--functions", "nowhere.py", env={"RIVEN_DATABASE_URL": "postgresql://x@127.0.0.1:1/x"}
+    )
+    assert done.returncode == 2
+    assert "nowhere.py: there is no such file" in done.stderr
+
+
+def test_an_engine_that_this_version_lacks_is_refused_by_name() -> None:
+    for call in (["worker", "--engine", "temporal"], ["dispatcher", "--engine", "temporal"]):
+        done = riven(*call, env={"RIVEN_DATABASE_URL": "postgresql://x@127.0.0.1:1/x"})
+        assert done.returncode == 2
+        assert "the Temporal engine is not part of this version" in done.stderr
+
+
+def test_the_embedded_engine_needs_no_dispatcher_and_says_so() -> None:
+    done = riven("dispatcher")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "every worker dispatches for itself" in done.stderr
+
+
+def test_a_worker_loads_neither_the_web_server_nor_prometheus() -> None:
+    program = "import sys, riven.main.worker; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"fastapi", "uvicorn", "prometheus_client", "sqlalchemy", "alembic"} & set(loaded)

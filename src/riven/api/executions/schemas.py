@@ -4,12 +4,24 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from riven.api.fields import Moment, RequestBody, ResponseBody, Text, Whole
-from riven.intake.wish import MAX_BATCH, MAX_CORRELATION_ID, MAX_LABELS, NewExecution
+from riven.intake.wish import (
+    MAX_BATCH,
+    MAX_CORRELATION_ID,
+    MAX_LABEL,
+    MAX_LABEL_VALUE,
+    MAX_LABELS,
+    NewExecution,
+)
 
-Label = Annotated[str, Field(min_length=1, max_length=256)]
-LabelValue = Annotated[str, Field(max_length=1_024)]
+Label = Annotated[Text, Field(min_length=1, max_length=MAX_LABEL)]
+LabelValue = Annotated[Text, Field(max_length=MAX_LABEL_VALUE)]
+
+
+def _named_by(one: str, other: str) -> JsonDict:
+    return {"required": [one], "properties": {one: {"type": "string"}, other: {"type": "null"}}}
 
 
 class StartRequest(RequestBody):
@@ -25,7 +37,10 @@ class StartRequest(RequestBody):
                     "labels": {"customer": "acme"},
                 }
             ],
-            "anyOf": [{"required": ["workflowDefinitionId"]}, {"required": ["workflowName"]}],
+            "oneOf": [
+                _named_by("workflowDefinitionId", "workflowName"),
+                _named_by("workflowName", "workflowDefinitionId"),
+            ],
         }
     )
 

@@ -20,8 +20,8 @@ from riven.wire.document import Json
 
 HEADER: Final = "Idempotency-Key"
 _KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
-_EXACT: Final = 2**53
-"""Floats below it that are whole are the same JSON number as the integer."""
+_BEYOND: Final = 2.0**63
+"""Floats below it that are whole are the same JSON number as an integer that may come."""
 
 _FIND: Final = """
 SELECT k.workspace_id, k.key, k.request_hash, k.response::text AS response
@@ -101,7 +101,7 @@ def _whole(value: Json) -> Json:
         return {name: _whole(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_whole(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+    if isinstance(value, float) and value.is_integer() and abs(value) < _BEYOND:
         return int(value)
     return value
 

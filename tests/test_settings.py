@@ -1,10 +1,14 @@
 """Settings are read from names and texts alone; what cannot be used is refused with what to write."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from riven.settings import CLIENT_VARIABLES, Settings, SettingsError, variable
+
+SOURCE = Path(__file__).parents[1] / "src" / "riven"
 
 
 def refused(**environment: str) -> tuple[str, ...]:
@@ -125,3 +129,15 @@ def test_every_setting_is_explained_and_has_a_default_that_is_read_back() -> Non
             assert getattr(Settings.read({variable(each.name): shown}), each.name) == each.default
         else:
             assert each.default in {None, ()}
+
+
+def test_every_setting_is_used_where_processes_are_put_together() -> None:
+    """One that is accepted and has no effect is worse than none."""
+    source = "\n".join(path.read_text("utf-8") for path in (SOURCE / "main").glob("*.py"))
+    unused = [
+        each.name
+        for each in fields(Settings)
+        if each.name not in {"database_url", "engine"} and not re.search(rf"settings\.{each.name}\b", source)
+    ]
+    assert unused == []
+    assert "settings.database()" in source

@@ -19,6 +19,8 @@ import click
 from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
+from settings_page import settings_page
+from telemetry_pages import log_events_page, metrics_page
 
 from riven.cli.app import run_app
 from riven.core.graph import ALWAYS, DONE, FAILURE, Join, JoinRule
@@ -144,8 +146,11 @@ SECTIONS = {
 }
 PAGES = {
     "docs/reference/http-problems.md": http_problems_page,
+    "docs/reference/log-events.md": log_events_page,
+    "docs/reference/metrics.md": metrics_page,
     "docs/reference/node-types.md": node_types_page,
     "docs/reference/problems.md": problems_page,
+    "docs/reference/settings.md": settings_page,
 }
 
 

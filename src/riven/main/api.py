@@ -30,7 +30,7 @@ from riven.tenancy.claims import TokenVerifier
 from riven.tenancy.directory import WorkspaceDirectory
 
 BACKLOG = 2_048
-LAST_ANSWERS = 5
+LAST_ANSWERS = 3
 """Seconds that requests under way get when the process is asked to end; streams of events are cut off then."""
 
 _log = logging.getLogger("riven.process")

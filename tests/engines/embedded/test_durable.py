@@ -5,6 +5,7 @@ import asyncio
 from tests.engines.embedded.workers import Worker, eventually, installation, worker
 
 from riven.db.identity import new_id
+from riven.nodes.fair_line import CALLER
 from riven.nodes.function import function
 from riven.nodes.functions import Functions
 from riven.queue.recover import wake_waiting
@@ -172,3 +173,14 @@ async def test_a_switched_off_engine_claims_nothing(database_url):
             assert (await here.execution(execution_id))["status"] == "PENDING"
         async with worker(here):
             await here.until(execution_id, "COMPLETED")
+
+
+async def test_whoever_shares_the_worker_is_known_by_workspace_where_turns_are_taken(database_url):
+    @function(name="test.caller")
+    def caller() -> str:
+        return str(CALLER.get())
+
+    text = "{name: c, nodes: {a: {type: python, with: {function: test.caller}}}, output: '{{ steps.a.output }}'}"
+    async with installation(database_url, functions=Functions(caller)) as here, worker(here):
+        row = await here.until(await here.start(text), "COMPLETED", "FAILED")
+        assert row["output"] == str(here.workspace_id)

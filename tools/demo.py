@@ -23,18 +23,26 @@ STOPPED_WITHIN = 30.0
 
 def main() -> int:
     directory = Path(tempfile.mkdtemp(prefix="riven-demo-"))
+    data, said = directory / "data", directory / "dev.out"
+    begun = time.monotonic()
     say("$ riven dev")
-    dev = subprocess.Popen(  # noqa: S603 - our own
-        [*RIVEN, "dev", "--data-dir", str(directory), "--port", "0"], cwd=ROOT, env=own_environment()
-    )
+    with said.open("wb") as output:
+        dev = subprocess.Popen(  # noqa: S603 - our own
+            [*RIVEN, "dev", "--data-dir", str(data), "--port", "0"],
+            cwd=ROOT,
+            env=own_environment(),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
     try:
-        address = until_ready(dev, directory)
-        riven("apply", str(EXAMPLE), "--data-dir", str(directory))
-        riven("start", EXAMPLE.stem, "--wait", "--data-dir", str(directory))
-        say(f"\nThat ran on {address} over HTTP. 'make dev' starts riven to stay.\n")
+        address = until_ready(dev, data)
+        say(f"riven is ready after {time.monotonic() - begun:.1f} s: {address}")
+        riven("apply", str(EXAMPLE), "--data-dir", str(data))
+        riven("start", EXAMPLE.stem, "--wait", "--data-dir", str(data))
+        say(f"\nThat ran on {address}, over HTTP. 'make dev' starts riven to stay.")
     except (subprocess.SubprocessError, TimeoutError, KeyboardInterrupt) as error:
         say(f"the demo failed: {error}")
-        for log in sorted((directory / "logs").glob("*.log")):
+        for log in (said, *sorted((data / "logs").glob("*.log"))):
             say(f"--- {log.name}\n{log.read_text(errors='replace')[-4_000:]}")
         return 1
     finally:

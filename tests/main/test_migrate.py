@@ -65,3 +65,11 @@ def test_a_worker_loads_neither_the_web_server_nor_prometheus() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"fastapi", "uvicorn", "prometheus_client", "sqlalchemy", "alembic"} & set(loaded)
+
+
+def test_maintenance_loads_nothing_of_what_runs_workflows() -> None:
+    program = "import sys, riven.main.maintenance; print(*sorted(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"riven.engines.embedded.durable", "fastapi", "httpcore"} & set(loaded)

@@ -14,9 +14,9 @@ from riven.api.limits import RateLimiter
 from riven.api.state import ApiSettings, AppState
 from riven.cli.app import CommandError
 from riven.cli.launching import ProcessCall
-from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
+from riven.main.database import open_database
 from riven.main.exposing import MetricsPage
 from riven.main.functions import load_functions
 from riven.main.process import Build
@@ -56,9 +56,7 @@ class Api:
         listening: socket.socket,
         verifier: TokenVerifier | None = None,
     ) -> None:
-        database = self._database = Database(
-            settings.database(), application="riven api", pool_size=settings.database_pool_size
-        )
+        database = self._database = open_database(settings, "api")
         self._listening = listening
         self._state = AppState(
             database=database,

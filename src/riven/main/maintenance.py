@@ -10,10 +10,10 @@ from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
 from riven.main.clock import process_name
+from riven.main.database import open_database
 from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
 from riven.main.waiting import until_schema_is_current
-from riven.main.worker import writing_database
 from riven.maintenance.deadlines import end_overdue
 from riven.maintenance.leases import Judge
 from riven.maintenance.outbox import deliver
@@ -53,7 +53,7 @@ def duties(settings: Settings, database: Database, announcer: Announcer) -> Sequ
 
 class Maintenance:
     def __init__(self, settings: Settings, *, name: str | None = None) -> None:
-        database = self._database = writing_database(settings, "maintenance")
+        database = self._database = open_database(settings, "maintenance")
         self.process = Process(new_id(), "maintenance", name or process_name("maintenance"))
         self._announcer = Announcer(database, self.process.id)
         alive = Duty("give_sign_of_life", settings.lease_ttl / 3, self._give_sign_of_life, alone=False)

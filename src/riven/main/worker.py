@@ -11,7 +11,6 @@ from riven.completion.recorder import Recorder
 from riven.completion.store import PostgresRunStore
 from riven.core.graph import RetryPolicy
 from riven.db.channels import CONTROL, WATCH
-from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
 from riven.db.listen import Listener
@@ -21,6 +20,7 @@ from riven.dispatch.starter import Starter
 from riven.engines.embedded.durable import DurableEngine
 from riven.engines.embedded.timers import WallTimers
 from riven.main.clock import WallClock, process_name
+from riven.main.database import open_database
 from riven.main.functions import load_functions
 from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
@@ -40,20 +40,10 @@ LAST_COMMITS = 3.0
 _log = logging.getLogger("riven.process")
 
 
-def writing_database(settings: Settings, application: str) -> Database:
-    """For processes that lock rows: one that is frozen inside a transaction holds them no longer than this."""
-    return Database(
-        settings.database(),
-        application=f"riven {application}",
-        pool_size=settings.database_pool_size,
-        idle_in_transaction_timeout=settings.lease_ttl / 3,
-    )
-
-
 class Worker:
     def __init__(self, settings: Settings, functions: Functions, *, name: str | None = None) -> None:
         self._settings = settings
-        database = self._database = writing_database(settings, "worker")
+        database = self._database = open_database(settings, "worker")
         self.process = Process(
             new_id(),
             "worker",

@@ -1,6 +1,7 @@
 """What the journal of a run holds, read back: events in the order in which they were taken in, with their values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from riven.wire.document import Json
 _NODES = load("riven.completion", "history_nodes")
 _SCOPES = load("riven.completion", "history_scopes")
 _SIGNALS = load("riven.completion", "history_signals")
+_ASKED = (SignalReceived, CancelRequested, PauseRequested, ResumeRequested)
 
 
 async def load_history(connection: Connection, execution_id: UUID, run: int, base_seq: int) -> History:
@@ -49,7 +51,7 @@ async def load_history(connection: Connection, execution_id: UUID, run: int, bas
     taken += [_of_signal(row) for row in signals if row["seq"] is not None]
     taken.sort(key=_seq)
     return History(
-        taken,
+        list(_in_time(taken)),
         attempts,
         unread=[_control(row) for row in signals if row["seq"] is None],
         next_seq=(taken[-1].seq if taken else base_seq) + 1,
@@ -99,6 +101,17 @@ async def load_unread(connection: Connection, execution_id: UUID, run: int) -> l
     """What was asked of a run since it was last looked at."""
     rows = await connection.fetch(_SIGNALS, execution_id, run)
     return [_control(row) for row in rows if row["seq"] is None]
+
+
+def _in_time(taken: Sequence[Taken]) -> Iterator[Taken]:
+    """A control event has the time at which it was asked for, which may be long before anybody took it in."""
+    latest = 0
+    for each in taken:
+        if isinstance(each.event, _ASKED) and each.event.at < latest:
+            yield replace(each, event=replace(each.event, at=latest))
+        else:
+            latest = each.event.at
+            yield each
 
 
 def _seq(taken: Taken) -> int:

@@ -4,6 +4,7 @@ import asyncio
 
 from tests.engines.embedded.workers import Worker, eventually, installation, worker
 
+from riven.completion.history import load_history
 from riven.db.identity import new_id
 from riven.nodes.fair_line import CALLER
 from riven.nodes.function import function
@@ -143,6 +144,37 @@ async def test_a_run_that_waits_for_a_signal_gives_back_its_slot_and_goes_on_wit
         assert (row["status"], row["output"]) == ("COMPLETED", {"amount": 7})
 
 
+async def test_a_signal_that_came_long_before_ends_nothing_before_it_began(database_url):
+    text = """
+    name: s
+    nodes:
+      poll:
+        type: repeat
+        with: {until: "true", maxIterations: 1}
+        body: {nodes: {hear: {type: signal, with: {name: go}}}}
+      then: {type: signal, needs: [poll], with: {name: on}}
+    """
+    async with installation(database_url) as here:
+        execution_id = await here.start(text)
+        async with here.database.transaction() as connection:
+            await connection.execute(
+                "INSERT INTO signals (id, execution_id, kind, name, run, created_at) "
+                "VALUES ($1, $2, 'SIGNAL', 'go', 1, now() - interval '1 h')",
+                new_id(), execution_id,
+            )  # fmt: skip
+        for _ in range(2):  # as it is delivered, and as it is read from the journal
+            async with worker(here):
+                await here.until(execution_id, "WAITING")
+                rows = await here.nodes(execution_id)
+                assert rows["poll[0].hear", 1]["started_at"] <= rows["poll[0].hear", 1]["finished_at"]
+            async with here.database.transaction() as connection:
+                await wake_waiting(connection, [execution_id])
+                await connection.execute("UPDATE workspaces SET idle = false")
+                history = await load_history(connection, execution_id, 1, 0)
+        times = [taken.event.at for taken in history.taken]
+        assert times == sorted(times)
+
+
 async def test_a_long_wait_parks_until_its_time(database_url):
     text = "{name: w, nodes: {nap: {type: wait, with: {for: 3h}}}}"
     async with installation(database_url) as here, worker(here):
@@ -180,7 +212,9 @@ async def test_whoever_shares_the_worker_is_known_by_workspace_where_turns_are_t
     def caller() -> str:
         return str(CALLER.get())
 
-    text = "{name: c, nodes: {a: {type: python, with: {function: test.caller}}}, output: '{{ steps.a.output }}'}"
+    text = (
+        "{name: c, nodes: {a: {type: python, with: {function: test.caller}}}, output: '{{ steps.a.output }}'}"
+    )
     async with installation(database_url, functions=Functions(caller)) as here, worker(here):
         row = await here.until(await here.start(text), "COMPLETED", "FAILED")
         assert row["output"] == str(here.workspace_id)

@@ -328,6 +328,7 @@ class DurableRun:
         performer = self._performer
         if performer is None:
             return
+        now = self._engine.clock.now()
         for control in controls:
             if control.id in self._known:
                 continue
@@ -339,11 +340,11 @@ class DurableRun:
                 case "APPROVAL" if control.path is not None:
                     performer.decide(control.path, message, control.payload["decision"])
                 case "CANCEL":
-                    performer.post(CancelRequested(control.at), control.id)
+                    performer.post(CancelRequested(now), control.id)
                 case "PAUSE":
-                    performer.post(PauseRequested(control.at), control.id)
+                    performer.post(PauseRequested(now), control.id)
                 case "RESUME":
-                    performer.post(ResumeRequested(control.at), control.id)
+                    performer.post(ResumeRequested(now), control.id)
                 case _:
                     _log.warning("control_unknown", extra={**self._log_fields, "kind": control.kind})
 

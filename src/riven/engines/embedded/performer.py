@@ -91,8 +91,6 @@ class EmbeddedPerformer:
         self._held: list[TimerId] | None = None
         """Timers that were due during a pause; None outside of one."""
         self._mailbox = Mailbox()
-        self._latest = 0
-        """The time of the latest event that was recorded."""
         self._turns = 0
         self._on_the_way: dict[NodePath, tuple[Message, Event]] = {}
         """Messages that were posted to a node and are not taken in yet."""
@@ -107,7 +105,7 @@ class EmbeddedPerformer:
         ended = [self._answer_of(e) for e in batch.events if isinstance(e, (NodeCompleted, NodeFailed))]
         for answer in ended:
             keep_answer(run, answer)
-        at = self._latest = batch.events[-1].at if batch.events else run.clock.now()
+        at = batch.events[-1].at if batch.events else run.clock.now()
         settled = []
         end: ExecutionEnded | None = None
         for command in batch.commands:
@@ -237,8 +235,9 @@ class EmbeddedPerformer:
 
     def _deliver(self, path: NodePath, message: Message, outcome: str) -> None:
         self._run.values.messages[path] = message.payload
-        # A message may be older than the wait for it: nothing ends before it began.
-        event = SignalReceived(path, outcome, max(message.at, self._latest))
+        # A message may be older than the wait for it, and another machine's clock gave it its time: nothing ends before
+        # it began.
+        event = SignalReceived(path, outcome, self._run.clock.now())
         self._on_the_way[path] = (message, event)
         if message.source is not None:
             self._sources[id(event)] = message.source

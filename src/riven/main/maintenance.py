@@ -38,7 +38,8 @@ def duties(settings: Settings, database: Database, announcer: Announcer) -> Sequ
     reconciler = Reconciler(database, announcer)
     sweep = functools.partial(recover_items, database, announcer, stale_after=settings.queue_stale_after)
     return (
-        Duty("judge_processes", settings.lease_ttl / 3, judge.perform),
+        # On every replica: one that takes over would have to look for a whole lease before it judges anybody.
+        Duty("judge_processes", settings.lease_ttl / 3, judge.perform, alone=False),
         Duty(LOCK, settings.stale_sweep_interval, sweep),
         Duty("end_overdue", DEADLINES_EVERY, functools.partial(end_overdue, database, announcer)),
         Duty("reconcile", RECONCILE_EVERY, reconciler.perform),

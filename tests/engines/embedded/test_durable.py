@@ -218,3 +218,25 @@ async def test_whoever_shares_the_worker_is_known_by_workspace_where_turns_are_t
     async with installation(database_url, functions=Functions(caller)) as here, worker(here):
         row = await here.until(await here.start(text), "COMPLETED", "FAILED")
         assert row["output"] == str(here.workspace_id)
+
+
+async def test_a_run_tells_its_story_in_events_with_its_id(database_url, caplog):
+    caplog.set_level("INFO", "riven.engine")
+    text = """
+    name: story
+    nodes:
+      a: {type: python, with: {function: riven.echo, args: {x: 1}}}
+      b: {type: fail, needs: [a], with: {message: no}}
+    """
+    async with installation(database_url) as here, worker(here):
+        execution_id = await here.start(text)
+        await here.until(execution_id, "FAILED")
+    told = [record for record in caplog.records if record.name == "riven.engine"]
+    assert {record.executionId for record in told} == {str(execution_id)}
+    assert [record.message for record in told] == [
+        "execution_started", "nodes_ready", "nodes_ready", "node_failed", "execution_finished",
+    ]  # fmt: skip
+    assert [record.count for record in told if record.message == "nodes_ready"] == [1, 1]
+    failed, finished = told[3:]
+    assert (failed.nodePath, failed.error) == ("b", {"type": "EXECUTION_ERROR", "message": "no"})
+    assert finished.status == "FAILED"

@@ -96,8 +96,10 @@ class ChannelListener(Listener):
 
 
 async def _happens(event: asyncio.Event, within: float) -> bool:
+    # not by `wait_for`, which swallows a cancellation that comes together with the event
     try:
-        await asyncio.wait_for(event.wait(), within)
+        async with asyncio.timeout(within):
+            await event.wait()
     except TimeoutError:
         return False
     return True

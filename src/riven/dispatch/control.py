@@ -68,8 +68,10 @@ class ControlDelivery:
 
     async def _run(self) -> None:
         while True:
+            # not by `wait_for`, which swallows a cancellation that comes together with the event
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), self._poll_interval)
+                async with asyncio.timeout(self._poll_interval):
+                    await self._look.wait()
             self._look.clear()
             driven = self._engine.running
             if not driven:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from riven.completion.undriven import HeldRun, hold_run
 from riven.core.messages import ExecutionStatus
-from riven.db.channels import CONTROL, notify_of
+from riven.db.channels import CHANGES, CONTROL, notify_of
 from riven.db.engine import Connection, Database
 from riven.db.errors import DatabaseError
 from riven.intake.cancel import cancel_run
@@ -53,12 +53,10 @@ class Controls:
         self,
         database: Database,
         announce: Callable[[Iterable[UUID]], None],
-        changed: Callable[[Iterable[UUID]], None] = lambda _: None,
     ) -> None:
-        """After the commit `announce` is told of workspaces, and `changed` of executions whose rows have changed."""
+        """After the commit `announce` is told of workspaces in which something may be startable."""
         self._database = database
         self._announce = announce
-        self._changed = changed
 
     async def cancel(self, scope: Scope, execution_id: UUID) -> Answer:
         actor = scope.principal.actor
@@ -131,13 +129,12 @@ class Controls:
             return
         if moved.startable:
             self._announce((held.workspace_id,))
-        if moved.deliver:
-            try:
-                await notify_of(self._database, CONTROL, (held.execution_id,))
-            except DatabaseError as error:  # it is written: its owner looks for it from time to time
-                _log.warning("control_unannounced", extra={"error": str(error)})
-        else:
-            self._changed((held.execution_id,))
+        # whoever drives it reads what was written, whoever follows it sees what was changed
+        channel = CONTROL if moved.deliver else CHANGES
+        try:
+            await notify_of(self._database, channel, (held.execution_id,))
+        except DatabaseError as error:  # it is written, and is looked for from time to time
+            _log.warning("control_unannounced", extra={"error": str(error)})
 
 
 def _activity(scope: Scope, execution_id: UUID, deed: _Deed) -> Activity:

@@ -9,12 +9,14 @@ from riven.api.activity import endpoints as activity
 from riven.api.admin import endpoints as admin
 from riven.api.capacity import endpoints as capacity
 from riven.api.executions import endpoints as executions
+from riven.api.executions import reads, steering
 from riven.api.gate import Gate
 from riven.api.health import router as health
 from riven.api.keys import endpoints as keys
 from riven.api.members import endpoints as members
 from riven.api.openapi import describe
 from riven.api.pages import router as pages
+from riven.api.queue import endpoints as queue
 from riven.api.routing import RouteTable
 from riven.api.state import AppState
 from riven.api.tiers import endpoints as tiers
@@ -32,6 +34,9 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     workflows.router,
     tooling.router,
     executions.router,
+    reads.router,
+    steering.router,
+    queue.router,
     admin.router,
     health,
     pages,

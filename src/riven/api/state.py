@@ -7,12 +7,15 @@ from riven.api.limits import RateLimiter
 from riven.catalog.check import DocumentChecker
 from riven.db.engine import Database
 from riven.db.revision import is_current
+from riven.intake.control import Controls
 from riven.intake.gather import Intake
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry
 from riven.queue.wake import Announcer
 from riven.tenancy.authentication import Authenticator
 from riven.tenancy.directory import WorkspaceDirectory
+from riven.views.documents import Documents
+from riven.views.events import EventHub
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +55,16 @@ class AppState:
     """Told of every answer: method, route, status, seconds."""
     checker: DocumentChecker = field(init=False)
     intake: Intake = field(init=False)
+    controls: Controls = field(init=False)
+    documents: Documents = field(default_factory=Documents)
+    events: EventHub = field(init=False)
     _schema_is_current: bool = False
 
     def __post_init__(self) -> None:
         self.checker = DocumentChecker(self.database, self.registry, self.functions.names)
         self.intake = Intake(self.database, self.announcer.announce)
+        self.controls = Controls(self.database, self.announcer.announce)
+        self.events = EventHub(self.database, self.documents)
 
     async def schema_is_current(self) -> bool:
         """Asked until it is: a schema only moves forward, and this code lives on every later one."""
@@ -69,6 +77,7 @@ class AppState:
 
     async def close(self) -> None:
         """The database stays open: it is its builder's."""
+        await self.events.close()
         await self.intake.close()
         self.checker.close()
         await self.authenticator.close()

@@ -1,0 +1,1 @@
+"""The line: single items, and those that failed for good."""

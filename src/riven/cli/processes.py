@@ -65,7 +65,7 @@ def worker(*, engine: str | None, **given: Any) -> int:  # noqa: ANN401 - as Pro
     return loaders().launch(ProcessCall(role="worker", **given))
 
 
-@click.command(epilog=examples("riven maintenance"))
+@click.command(epilog=examples("riven maintenance", "riven maintenance --name maintenance-1"))
 @_process(_name, _watched)
 def maintenance(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
     """Recover what dead processes held, repair, and clear away. One is needed; several share the work."""

@@ -210,6 +210,8 @@ EVENTS: Final = (
           "What was asked of runs could not be read; it is read again. ERROR, with executionId, for a defect of riven."),
     Event("watchers_unasked", "INFO", ("error",), "Who watches runs could not be asked; they look by themselves."),
     Event("change_untold", "INFO", ("error",), "Watchers of runs could not be told of a change; they look by themselves."),
+    Event("events_unread", "INFO", ("error",), "The changes of a run could not be read for a stream of events; they are read again."),
+    Event("watch_unannounced", "INFO", ("error",), "Workers could not be told that somebody watches a run; changes are seen later."),
     Event("control_unknown", "WARNING", ("executionId", "kind"), "Something was asked of a run that this version does not know."),
     Event("workflow_log", "INFO", ("executionId", "nodePath", "message", "data"), "A `log` node wrote it, with its own level."),
     # what is recorded

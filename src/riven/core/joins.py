@@ -1,4 +1,4 @@
-"""What an ended node means for its edges, and what its edges mean for a node. Pure tables of 3-document.
+"""What an ended node means for its edges, and what its edges mean for a node. Pure tables.
 
 An edge is taken or dead, decided once, when its source is terminal. A join answers when all edges of its node are
 resolved, and `any` and `atLeast` earlier if they can run; nothing is ever skipped before its last edge is resolved, so

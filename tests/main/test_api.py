@@ -1,6 +1,7 @@
 """The API as a real process: it answers, tells of every process, and ends in order."""
 
 import asyncio
+import contextlib
 import signal
 import socket
 
@@ -8,6 +9,8 @@ import httpx
 import pytest
 from tests.engines.embedded.workers import installation
 from tests.main.running import host
+
+from riven.tenancy.keys import create_first_platform_key
 
 pytestmark = pytest.mark.slow
 
@@ -113,3 +116,26 @@ async def test_two_on_one_database_share_maintenance_and_both_stop(database_url,
         for each in both:
             each.send(signal.SIGINT)
         assert [await each.ended() for each in both] == [0, 0]
+
+
+async def test_streams_of_events_do_not_hold_it_up_when_it_is_asked_to_end(database_url, tmp_path):
+    async with installation(database_url) as here, host(database_url, tmp_path) as on:
+        async with here.database.transaction() as connection:
+            made = await create_first_platform_key(connection, name="tests")
+        api = await on.start("api", "--port", "0")
+        url = await address(api)
+        execution_id = await here.start(ONE)  # nobody runs it
+        headers = {"Authorization": f"Bearer {made.secret}"}
+        async with httpx.AsyncClient(timeout=30) as client:
+            with contextlib.suppress(httpx.RemoteProtocolError):  # cut off, or ended
+                path = f"{url}/api/v1/workflow/executions/{execution_id}/events"
+                async with client.stream("GET", path, headers=headers) as stream:
+                    lines = stream.aiter_lines()
+                    assert "snapshot" in await anext(lines) + await anext(lines)
+                    begun = asyncio.get_running_loop().time()
+                    api.send(signal.SIGTERM)
+                    async for _ in lines:
+                        pass
+        assert await api.ended() == 0
+        assert asyncio.get_running_loop().time() - begun < 3
+        assert not [line for line in api.lines if line["level"] == "ERROR"]

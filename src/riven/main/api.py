@@ -31,7 +31,7 @@ from riven.tenancy.directory import WorkspaceDirectory
 
 BACKLOG = 2_048
 LAST_ANSWERS = 3
-"""Seconds that requests under way get when the process is asked to end; streams of events are cut off then."""
+"""Seconds that requests under way get when the process is asked to end. Streams of events end at once."""
 
 _log = logging.getLogger("riven.process")
 
@@ -107,8 +107,10 @@ class Api:
         self._server.force_exit = True
 
     async def stop(self, deadline: float) -> None:
-        self._server.config.timeout_graceful_shutdown = min(LAST_ANSWERS, round(deadline))
+        self._server.config.timeout_graceful_shutdown = min(LAST_ANSWERS, max(1, round(deadline)))
         self._server.should_exit = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._state.events.close(), LAST_ANSWERS)  # nobody else would end a stream
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         with contextlib.suppress(TimeoutError):

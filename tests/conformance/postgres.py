@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from uuid import UUID
 
 from tests.conformance.documents import REGISTRY, loaded
@@ -44,27 +44,15 @@ _FINISHED = "SELECT id FROM workflow_executions WHERE id = ANY ($1::uuid[]) AND 
 _PAGE = 1_000
 
 
-class Workers(Protocol):
-    """Who drives what is accepted."""
-
-    async def start(self, database: Database) -> None: ...
-
-    async def stop(self) -> None: ...
-
-
 class OneWorker:
-    """In this process, disturbed by nobody."""
+    """Drives everything, in this process, disturbed by nobody."""
 
-    def __init__(self, secrets: Mapping[UUID, Mapping[str, str]]) -> None:
-        """`secrets`: of workspaces."""
-        self._secrets = secrets
-
-    async def start(self, database: Database) -> None:
+    def __init__(self, runs: "ScenarioRuns") -> None:
         async def secrets(workspace_id: UUID, names: Collection[str]) -> Mapping[str, str]:
-            kept = self._secrets.get(workspace_id, {})
+            kept = runs.secrets.get(workspace_id, {})
             return {name: kept[name] for name in names if name in kept}
 
-        installation = Installation(database, UUID(int=0), REGISTRY, Functions(hash_of))
+        installation = Installation(runs.database, UUID(int=0), REGISTRY, Functions(hash_of))
         self._worker = Worker(installation, secrets=secrets)
 
     async def stop(self) -> None:
@@ -74,17 +62,9 @@ class OneWorker:
 class PostgresUnderTest:
     """Open it with `with`; `run` may be called from any event loop."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        patience: float,
-        workers: Callable[[dict[UUID, Mapping[str, str]]], Workers] = OneWorker,
-    ) -> None:
+    def __init__(self, url: str, *, patience: float) -> None:
         self._url = url
         self._patience = patience
-        self._secrets: dict[UUID, Mapping[str, str]] = {}
-        self._workers = workers(self._secrets)
         self._begun: dict[int, Future[Mapping[str, Any]]] = {}
         """Scenarios that are under way before somebody asks, by id()."""
         self._loop = asyncio.new_event_loop()
@@ -115,7 +95,8 @@ class PostgresUnderTest:
         begun = self._begun.pop(id(scenario), None)
         return await asyncio.wrap_future(self._begin(scenario) if begun is None else begun)
 
-    # ---- in the thread -------------------------------------------------------------------------------------------------
+    def _begin(self, scenario: Scenario) -> "Future[Mapping[str, Any]]":
+        return asyncio.run_coroutine_threadsafe(self._runs.run(scenario), self._loop)
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -125,36 +106,46 @@ class PostgresUnderTest:
         self._thread.join()
         self._loop.close()
 
-    def _begin(self, scenario: Scenario) -> "Future[Mapping[str, Any]]":
-        return asyncio.run_coroutine_threadsafe(self._run(scenario), self._loop)
-
     async def _open(self) -> None:
-        self._database = Database(self._url, pool_size=20)
-        self._announcer = Announcer(self._database, new_id())
-        self._controls = Controls(self._database, self._announcer.announce)
-        self._checker = DocumentChecker(self._database, REGISTRY)
-        self._documents = Documents()
-        self._ends = _Ends(self._database)
-        await self._workers.start(self._database)
+        self._runs = ScenarioRuns(self._url, patience=self._patience)
+        self._worker = OneWorker(self._runs)
 
     async def _close(self) -> None:
         for begun in self._begun.values():
             begun.cancel()
-        await self._workers.stop()
+        await self._worker.stop()
+        await self._runs.close()
+
+
+class ScenarioRuns:
+    """Scenarios, put in line on one database and followed to their ends. Who drives them is no matter of this."""
+
+    def __init__(self, url: str, *, patience: float) -> None:
+        self.database = Database(url, pool_size=20)
+        self.secrets: dict[UUID, Mapping[str, str]] = {}
+        """By workspace."""
+        self._patience = patience
+        self._announcer = Announcer(self.database, new_id())
+        self._controls = Controls(self.database, self._announcer.announce)
+        self._checker = DocumentChecker(self.database, REGISTRY)
+        self._documents = Documents()
+        self._ends = _Ends(self.database)
+
+    async def close(self) -> None:
         await self._announcer.close()
         await self._ends.close()
         self._checker.close()
-        await self._database.close()
+        await self.database.close()
 
-    async def _run(self, scenario: Scenario) -> Mapping[str, Any]:
+    async def run(self, scenario: Scenario) -> Mapping[str, Any]:
         document = loaded(scenario).document
         assert document is not None
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             workspace_id = await connection.fetch_value(_WORKSPACE)
-        self._secrets[workspace_id] = scenario.secrets
+        self.secrets[workspace_id] = scenario.secrets
         scope = scope_for(_TESTER, workspace_id, Role.EDITOR)
         await self._publish(scope, {**scenario.calls, document.name: scenario.text})
-        async with self._database.transaction() as connection:
+        async with self.database.transaction() as connection:
             new = NewExecution(workflow_name=document.name, input=scenario.input)
             execution_id = (await accept_execution(connection, scope, new)).execution_id
         for signal in scenario.signals:
@@ -173,8 +164,8 @@ class PostgresUnderTest:
             refused: dict[str, Exception] = {}
             for name, text in reversed(left.items()):
                 try:
-                    await save_draft(self._database, scope, self._checker, name, text.encode())
-                    await publish_workflow(self._database, scope, self._checker, name)
+                    await save_draft(self.database, scope, self._checker, name, text.encode())
+                    await publish_workflow(self.database, scope, self._checker, name)
                 except WorkflowInvalidError as error:
                     refused[name] = error
             if len(refused) == len(left):
@@ -205,7 +196,7 @@ class PostgresUnderTest:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _show(self, scope: Scope, execution_id: UUID) -> dict[str, Json]:
-        async with self._database.read() as connection:
+        async with self.database.read() as connection:
             view = await get_execution(connection, scope, execution_id)
             document = await self._documents.get(connection, view.version_id)
             nodes: list[Json] = []

@@ -33,6 +33,8 @@ FIELDS = {
     "cancel",
     "expect",
 }
+TIMES = {"finishedBeforeStarted", "finishedBeforeFinished", "startedBeforeFinished", "took", "apart"}
+"""What is expected of the clock: nobody can promise it of runs whose workers die, or of many runs at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

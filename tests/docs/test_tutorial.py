@@ -2,9 +2,10 @@
 
 A block of code whose first line is a comment with a file's name is that file. In a block `console`, lines after `$ `
 are commands and the lines below one are its answer; `$ echo $?` asks for its exit code. Times, ids and dates differ
-from run to run and are compared by their kind.
+from run to run and are compared by their kind. Where a block `sh` says `riven dev`, that goes on beside the rest.
 """
 
+import contextlib
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.main.developing import Dev
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorial").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -20,6 +22,7 @@ VARYING = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
     (re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)"), "<time>"),
     (re.compile(r" *\b\d+(\.\d+)? ?(µs|ms|s|min)\b"), " <duration>"),
+    (re.compile(r"(?<=\S) {2,}(?=\S)"), "  "),  # columns are as wide as what varies
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
 ]
 
@@ -41,9 +44,12 @@ def comparable(answer: str) -> str:
     return answer.strip()
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(command: str, folder: Path, url: str | None) -> subprocess.CompletedProcess[str]:
     """What a person would see in a terminal, without its colours: both streams, in order."""
-    settings = f"export COLUMNS=100 PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    programs = shlex.quote(str(Path(sys.executable).parent))
+    settings = f"export COLUMNS=100 XDG_DATA_HOME={shlex.quote(str(folder))} PATH={programs}:$PATH"
+    if url is not None:
+        settings += f" RIVEN_URL={url}"
     return subprocess.run(
         ["bash", "-c", f"{settings}; {command}"],
         cwd=folder,
@@ -62,20 +68,27 @@ def test_there_is_a_tutorial() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_every_command_answers_as_the_tutorial_says(page: Path, tmp_path: Path) -> None:
-    code, compared = 0, 0
+    with contextlib.ExitStack() as beside:
+        follow(page, tmp_path, beside)
+
+
+def follow(page: Path, folder: Path, beside: contextlib.ExitStack) -> None:
+    code, compared, url = 0, 0, None
     for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language == "sh":
-            continue  # sets up what the tests have
+        if language == "sh":  # sets up what the tests have
+            if text.strip() == "riven dev":
+                url = str(beside.enter_context(Dev(folder / "riven")).ready().state["url"])
+            continue
         if language != "console":
             name = re.match(r"# ([\w.-]+)\n", text)
             assert name, f"a block does not say which file it is: {text[:80]}"
-            (tmp_path / name[1]).write_text(text, encoding="utf-8")
+            (folder / name[1]).write_text(text, encoding="utf-8")
             continue
         for step in steps(text):
             if step.command == "echo $?":
                 assert step.answer.strip() == str(code)
                 continue
-            ran = run(step.command, tmp_path)
+            ran = run(step.command, folder, url)
             code = ran.returncode
             assert comparable(ran.stdout) == comparable(step.answer), step.command
             compared += 1

@@ -143,11 +143,12 @@ def _app(entries: Mapping[str, Entry]) -> LazyGroup:
     return LazyGroup(
         entries,
         name="riven",
-        help="Workflows as documents: check them, run them, draw them.",
+        help="Workflows as documents: check them, run them here, serve them durably to many tenants.",
         epilog=examples(
             "riven validate refund.yaml",
             "riven run refund.yaml --input amount=120 --input orderId=A7",
-            "riven graph refund.yaml --format svg > refund.svg",
+            "riven dev",
+            "riven apply refund.yaml && riven start refund --input @order.json --wait",
         ),
         callback=help_if_alone,
         invoke_without_command=True,

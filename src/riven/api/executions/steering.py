@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Path
+from pydantic import ConfigDict
 from starlette.responses import Response
 
 from riven.api.binding import Operation
@@ -23,6 +24,10 @@ router = APIRouter(prefix="/api/v1/workflow/executions", route_class=Operation, 
 
 
 class DecisionRequest(RequestBody):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"decision": "approved", "comment": "they are a good customer"}]}
+    )
+
     decision: Literal["approved", "rejected"]
     comment: str | None = None
     data: Any = None

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/api/v1/workflow/queue", route_class=Operation, tags=
 
 
 @router.get("", summary="List dead letters", response_model=dict[str, Any])
-async def list_failed(
+async def list_dead_letters_of(
     state: State,
     scope: ListViewer,
     page: Annotated[Page, page_of("queue")],
@@ -35,7 +35,7 @@ async def list_failed(
 
 
 @router.get("/{queueId}", summary="See a queue item", response_model=dict[str, Any], responses=problems(404))
-async def get_one(state: State, caller: Caller, queue_id: QueueId) -> Response:
+async def get_item(state: State, caller: Caller, queue_id: QueueId) -> Response:
     """It is there from the start until its run is over."""
     async with state.database.read() as connection:
         item = await find_queue_item(connection, queue_id)

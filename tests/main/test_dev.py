@@ -141,12 +141,22 @@ def serves(dev: Dev) -> bool:
         return False
 
 
+def test_what_a_killed_worker_ran_goes_on_without_waiting_for_its_lease(directory: Path) -> None:
+    with Dev(directory, LEASE_TTL="1h") as dev:
+        dev.ready().start(dev.publish(STEPS), 20)
+        until(lambda: dev.statuses().get("COMPLETED"), "some have completed")
+        dev.kill("worker")
+        dev.until_all("COMPLETED", 20)
+        assert dev.rows(ONCE) == []
+        assert "items_recovered" in (directory / "logs" / "worker.log").read_text(encoding="utf-8")
+
+
 def test_after_everything_was_killed_the_next_start_goes_on(directory: Path) -> None:
-    with Dev(directory, LEASE_TTL="2s") as dev:
+    with Dev(directory, LEASE_TTL="1h") as dev:
         dev.ready().start(dev.publish(STEPS), 60)
         until(lambda: dev.statuses().get("COMPLETED", 0) >= 10, "some have completed")
         dev.kill_everything()
-    with Dev(directory, LEASE_TTL="2s") as again:
+    with Dev(directory, LEASE_TTL="1h") as again:
         again.ready().until_all("COMPLETED", 60)
         assert again.rows(ONCE) == []
         assert again.rows("SELECT count(*) FROM execution_queue") == [(0,)]

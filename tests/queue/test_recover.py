@@ -4,7 +4,7 @@ from tests.queue.lines import connected, line_up, workspace
 
 from riven.db.identity import new_id
 from riven.queue.claim import claim_executions
-from riven.queue.lease import Process, bury_dead, register, renew
+from riven.queue.lease import Process, bury_dead, bury_predecessors, register, renew
 from riven.queue.recover import (
     LAST_RECOVERY,
     hand_back,
@@ -73,6 +73,25 @@ async def test_what_a_dead_process_held_is_in_line_again_with_its_slot(database_
         execution = await row(database, "SELECT * FROM workflow_executions LIMIT 1")
         assert (execution["status"], execution["token"]) == ("RUNNING", 1)
         assert await recover(database) == []
+
+
+async def test_a_successor_waits_for_no_lease_of_its_predecessor_and_touches_nobody_else(database_url):
+    async with connected(database_url) as database:
+        owner, (claimed,) = await claimed_by(database)
+        others = [
+            Process(new_id(), "worker", "of another name"),
+            Process(new_id(), "maintenance", owner.name),
+        ]
+        successor = Process(new_id(), owner.role, owner.name)
+        for process in (*others, successor):
+            await register(database, process, 1)
+        assert [each.id for each in await bury_predecessors(database, successor)] == [owner.id]
+        assert await bury_predecessors(database, successor) == []
+        assert [each.execution_id for each in await recover(database)] == [claimed.execution_id]
+        assert [await renew(database, each, 0) for each in (*others, successor, owner)] == [
+            *[True] * 3,
+            False,
+        ]
 
 
 async def test_a_process_that_was_not_judged_keeps_what_it_has_however_long_it_was_silent(database_url):

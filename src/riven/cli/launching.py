@@ -17,6 +17,8 @@ class ProcessCall:
     functions: tuple[str, ...] = ()
     maintenance: bool = False
     """The API does its work as well."""
+    succeeds: bool = False
+    """Whoever had this name before is dead: a supervisor has seen it."""
     watched: bool = False
     """A supervisor holds the other end of the standard input."""
     platform_key: bool = False

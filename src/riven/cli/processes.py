@@ -31,6 +31,7 @@ _name = click.option(
 )
 _watched = click.option("--watched", is_flag=True, hidden=True)
 _maintenance = click.option("--maintenance", is_flag=True, hidden=True)
+_succeeds = click.option("--succeeds", is_flag=True, hidden=True)
 _descriptor = click.option("--fd", "descriptor", type=int, hidden=True)
 
 
@@ -54,7 +55,7 @@ def api(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
 
 
 @click.command(epilog=examples("riven worker", "riven worker --functions jobs.py --name worker-1"))
-@_process(_engine, _functions, _name, _watched)
+@_process(_engine, _functions, _name, _succeeds, _watched)
 def worker(*, engine: str | None, **given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
     """Claim executions and run them. Start as many as you like.
 

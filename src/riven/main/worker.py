@@ -25,11 +25,12 @@ from riven.main.functions import load_functions
 from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
 from riven.main.waiting import until_schema_is_current
+from riven.maintenance.stale import NEVER_STALE, recover_items
 from riven.nodes.addresses import AddressPolicy
 from riven.nodes.functions import FunctionPool, Functions
 from riven.nodes.http_client import HttpClient
 from riven.nodes.registry import Registry
-from riven.queue.lease import Process
+from riven.queue.lease import Process, bury_predecessors
 from riven.queue.recover import hand_back
 from riven.queue.wake import Announcer, WakeListener
 from riven.settings import Settings
@@ -41,8 +42,12 @@ _log = logging.getLogger("riven.process")
 
 
 class Worker:
-    def __init__(self, settings: Settings, functions: Functions, *, name: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings, functions: Functions, *, name: str | None = None, succeeds: bool = False
+    ) -> None:
+        """`succeeds`: whoever had this name before is dead."""
         self._settings = settings
+        self._succeeds = succeeds
         database = self._database = open_database(settings, "worker")
         self.process = Process(
             new_id(),
@@ -103,12 +108,25 @@ class Worker:
 
     async def _work(self) -> None:
         await until_schema_is_current(self._database)
+        if self._succeeds:
+            await self._succeed()
         self._working = True
         self._wakes.start()
         self._listener.start()
         self._control.start()
         self._reporter.start()
         await self._loop.run()
+
+    async def _succeed(self) -> None:
+        """What the worker of this name held goes back in line; if that fails, its lease runs out as every other does."""
+        try:
+            for dead in await bury_predecessors(self._database, self.process):
+                _log.warning(
+                    "process_dead", extra={"processId": str(dead.id), "role": dead.role, "label": dead.name}
+                )
+            await recover_items(self._database, self._announcer, stale_after=NEVER_STALE)
+        except DatabaseError as error:
+            _log.warning("database_away", extra={"error": str(error)})
 
     def _started(self, execution_id: UUID) -> None:
         self._control.started(execution_id)
@@ -173,7 +191,7 @@ class Worker:
 def assemble(call: ProcessCall, settings: Settings) -> Build:
     """The process `riven worker`."""
     functions = load_functions(settings.functions)
-    return lambda: [Worker(settings, functions, name=call.name)]
+    return lambda: [Worker(settings, functions, name=call.name, succeeds=call.succeeds)]
 
 
 def retry_policy(settings: Settings) -> RetryPolicy:

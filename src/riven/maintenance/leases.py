@@ -8,11 +8,9 @@ each third of it, on a server that did not restart in between.
 import logging
 
 from riven.db.engine import Database
-from riven.maintenance.stale import recover_items
+from riven.maintenance.stale import NEVER_STALE, recover_items
 from riven.queue.lease import Process, bury_dead, look_at_clock
 from riven.queue.wake import Announcer
-
-_NEVER_STALE = 1e9
 
 _log = logging.getLogger("riven.maintenance")
 
@@ -32,7 +30,7 @@ class Judge:
         for dead in await self.judge():
             fields = {"processId": str(dead.id), "role": dead.role, "label": dead.name}
             _log.warning("process_dead", extra=fields)
-        await recover_items(self._database, self._announcer, stale_after=_NEVER_STALE)
+        await recover_items(self._database, self._announcer, stale_after=NEVER_STALE)
 
     async def judge(self) -> list[Process]:
         """Those that were found dead now."""

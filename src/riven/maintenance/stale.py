@@ -11,6 +11,8 @@ from riven.queue.wake import Announcer
 from riven.telemetry.metrics import RECOVERIES
 
 LOCK = "recover_stale_items"
+NEVER_STALE = 1e9
+"""Seconds: only what dead processes held."""
 
 _log = logging.getLogger("riven.maintenance")
 

@@ -11,6 +11,9 @@ from riven.db.statements import load
 _REGISTER = load("riven.queue", "register")
 _BEAT = load("riven.queue", "beat")
 _BURY = load("riven.queue", "bury")
+_SUCCEED = """
+UPDATE processes SET dead = true WHERE NOT dead AND role = $1 AND name = $2 AND id <> $3 RETURNING id, role, name
+"""
 _REPORT = "UPDATE processes SET metrics = $2 WHERE id = $1"
 _CLOCK = """
 SELECT extract(epoch FROM clock_timestamp())::float8 AS now, extract(epoch FROM pg_postmaster_start_time())::float8 AS server
@@ -79,6 +82,13 @@ async def bury_dead(database: Database, ttl: float) -> list[Process]:
     """
     async with database.transaction() as connection:
         return [Process(row["id"], row["role"], row["name"]) for row in await connection.fetch(_BURY, ttl)]
+
+
+async def bury_predecessors(database: Database, process: Process) -> list[Process]:
+    """Those of its role and name, whose end its supervisor has seen: there is no lease to wait for."""
+    async with database.transaction() as connection:
+        rows = await connection.fetch(_SUCCEED, process.role, process.name, process.id)
+    return [Process(row["id"], row["role"], row["name"]) for row in rows]
 
 
 async def look_at_clock(database: Database) -> ServerClock:

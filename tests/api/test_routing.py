@@ -80,3 +80,9 @@ async def test_allow_lists_what_is_described(database_url: str) -> None:
             answered = await api.request("OPTIONS", path, root=True)
             assert_problem(answered, 405, "method_not_allowed")
             assert set(answered.headers["allow"].split(", ")) == {each.upper() for each in methods}
+
+
+def test_a_slash_that_is_written_as_a_code_divides_nothing() -> None:
+    found = TABLE.find("PATCH", "/things/a/b", b"/things/a%2fb")
+    assert found is not None
+    assert (found[0], dict(found[1])) == (OTHER, {"name": "a/b"})

@@ -62,7 +62,7 @@ class Gate:
                 self._state.observe(scope["method"], route, status, time.perf_counter() - began)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._table.find(scope["method"], scope["path"])
+        found = self._table.find(scope["method"], scope["path"], scope.get("raw_path") or b"")
         if found is None:
             await self._app(scope, receive, send)
             return

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import unquote
 
 from starlette.exceptions import HTTPException
 
 from riven.api.binding import Operation
+
+_SLASH: Final = b"%2F"
 
 
 @dataclass(slots=True)
@@ -27,9 +31,14 @@ class RouteTable:
             if isinstance(route, Operation) and ":" not in route.path:
                 self._add(route)
 
-    def find(self, method: str, path: str) -> tuple[Operation, Mapping[str, str]] | None:
-        """The operation and the values of its parameters. None: no such address; raises a 405 for another method."""
-        found = _find(self._root, path.split("/"), 0, ())
+    def find(
+        self, method: str, path: str, raw_path: bytes = b""
+    ) -> tuple[Operation, Mapping[str, str]] | None:
+        """The operation and the values of its parameters. None: no such address; raises a 405 for another method.
+
+        `raw_path`: the address as it was sent, if it is known; a slash that is written `%2F` divides nothing.
+        """
+        found = _find(self._root, _parts(path, raw_path), 0, ())
         if found is None:
             return None
         operations, values = found
@@ -51,6 +60,12 @@ class RouteTable:
                 place = place.literal.setdefault(part, _Place())
         for method in operation.methods or ():
             place.operations.setdefault(method, (operation, tuple(names)))
+
+
+def _parts(path: str, raw_path: bytes) -> list[str]:
+    if _SLASH not in raw_path.upper():
+        return path.split("/")
+    return [unquote(part) for part in raw_path.decode("latin-1").split("/")]
 
 
 def _find(

@@ -9,6 +9,7 @@ from riven.db.engine import Database
 from riven.db.revision import is_current
 from riven.intake.control import Controls
 from riven.intake.gather import Intake
+from riven.intake.rerun import Reruns
 from riven.nodes.functions import Functions
 from riven.nodes.registry import Registry
 from riven.queue.wake import Announcer
@@ -57,6 +58,7 @@ class AppState:
     intake: Intake = field(init=False)
     controls: Controls = field(init=False)
     documents: Documents = field(default_factory=Documents)
+    reruns: Reruns = field(init=False)
     events: EventHub = field(init=False)
     _schema_is_current: bool = False
 
@@ -64,6 +66,7 @@ class AppState:
         self.checker = DocumentChecker(self.database, self.registry, self.functions.names)
         self.intake = Intake(self.database, self.announcer.announce)
         self.controls = Controls(self.database, self.announcer.announce)
+        self.reruns = Reruns(self.database, self.announcer.announce)
         self.events = EventHub(self.database, self.documents)
 
     async def schema_is_current(self) -> bool:

@@ -1,65 +1,77 @@
-"""GETs of executions: one, lists, its nodes, why it waits, and its events as they happen."""
+"""GETs of executions: lists, one, its nodes, why it waits, and its events as they happen."""
 
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Annotated, Any, Final
-from uuid import UUID
 
-import orjson
-from fastapi import APIRouter, Header, Path, Query
-from starlette.responses import Response, StreamingResponse
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import Caller, ListViewer, State, authorise
+from riven.api.deps import ListViewer, State
+from riven.api.executions.reach import PATH, Seen
+from riven.api.executions.views import (
+    EXECUTION,
+    NODE,
+    ExecutionBody,
+    ExecutionStatus,
+    ExecutionSummaryBody,
+    NodeBody,
+    WaitingBody,
+)
+from riven.api.fields import Moment, Text
 from riven.api.openapi import problems
-from riven.api.pagination import Page, decode_cursor, encode_cursor, page_of
+from riven.api.pagination import Listed, Page, decode_cursor, encode_cursor, page_of
 from riven.api.problems import ProblemError
 from riven.api.responses import JsonResponse
-from riven.api.state import AppState
-from riven.tenancy.errors import ForbiddenError, NotFoundError, field_error
-from riven.tenancy.policies import Scope
-from riven.tenancy.principals import Principal, Role
+from riven.api.sse import KEEP_ALIVE, MEDIA_TYPE, format_event, read_last_id, stream
+from riven.core.errors import Problem
+from riven.tenancy.errors import InvalidRequestError
 from riven.views.events import Event
-from riven.views.executions import STATUSES, Filters, Head, find_execution, get_execution, list_executions
+from riven.views.executions import Filters, get_execution, list_executions
 from riven.views.nodes import After, list_nodes
-from riven.wire.document import Json
+from riven.views.waiting import why_waiting
 
-router = APIRouter(prefix="/api/v1/workflow/executions", route_class=Operation, tags=["executions"])
+router = APIRouter(prefix=PATH, route_class=Operation, tags=["executions"])
 
-ExecutionId = Annotated[UUID, Path(alias="executionId", description="The execution's id.")]
 _NODES: Final = "nodes"
 _MOST_LABELS: Final = 32
-NodeLimit = Annotated[int, Query(ge=1, le=1_000, description="At most so many nodes.")]
+_EVENTS: Final = (
+    f'id: 17\nevent: node\ndata: {{"path": "{NODE["path"]}", "status": "RUNNING", ...}}\n\n'
+    f'id: 18\nevent: execution\ndata: {{"executionId": "{EXECUTION["executionId"]}", "status": "COMPLETED", ...}}\n\n'
+)
+_STREAM: Final[dict[str, Any]] = {
+    "description": "The events, as they happen. The stream ends with the execution.",
+    "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EVENTS}},
+}
 
 
-async def reach(state: AppState, caller: Principal, execution_id: UUID, role: Role) -> tuple[Scope, Head]:
-    """The execution, and the proof that the caller may do this with it."""
-    async with state.database.read() as connection:
-        head = await find_execution(connection, execution_id)
-    try:
-        return await authorise(state, caller, head.workspace_id, role), head
-    except NotFoundError as error:  # its workspace is gone: nobody's any more
-        raise ForbiddenError("the execution belongs to no workspace of yours") from error
-
-
-@router.get("", summary="List executions", response_model=dict[str, Any])
+@router.get("", summary="List executions", response_model=Listed[ExecutionSummaryBody])
 async def list_all(
     state: State,
     scope: ListViewer,
     page: Annotated[Page, page_of("executions")],
-    workflow: Annotated[str | None, Query(description="The name of the workflow.")] = None,
-    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    status: Annotated[list[str] | None, Query(description="Any of these.")] = None,
-    label: Annotated[list[str] | None, Query(description="`key=value`; all of these.")] = None,
-    correlation_id: Annotated[str | None, Query(alias="correlationId")] = None,
-    created_after: Annotated[datetime | None, Query(alias="createdAfter")] = None,
-    created_before: Annotated[datetime | None, Query(alias="createdBefore")] = None,
+    workflow: Annotated[Text | None, Query(description="The name of the workflow.")] = None,
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Its version.")] = None,
+    status: Annotated[list[ExecutionStatus] | None, Query(description="Any of these; repeatable.")] = None,
+    label: Annotated[
+        list[Text] | None,
+        Query(description="`key=value`; all of these; repeatable.", max_length=_MOST_LABELS),
+    ] = None,
+    correlation_id: Annotated[
+        Text | None, Query(alias="correlationId", description="Your own id of what it is about.")
+    ] = None,
+    created_after: Annotated[
+        Moment | None, Query(alias="createdAfter", description="Accepted after this time.")
+    ] = None,
+    created_before: Annotated[
+        Moment | None, Query(alias="createdBefore", description="Accepted before this time.")
+    ] = None,
 ) -> Response:
-    """The newest first, without inputs and outputs."""
+    """The newest first, without their inputs and outputs."""
     filters = Filters(
         workflow=workflow,
         version=version,
-        statuses=_statuses(status or []),
+        statuses=list(dict.fromkeys(status or ())),
         labels=_labels(label or []),
         correlation_id=correlation_id,
         created_after=created_after,
@@ -71,94 +83,113 @@ async def list_all(
 
 
 @router.get(
-    "/{executionId}", summary="See an execution", response_model=dict[str, Any], responses=problems(404)
+    "/{executionId}", summary="See an execution", response_model=ExecutionBody, responses=problems(404)
 )
-async def get_one(state: State, caller: Caller, execution_id: ExecutionId) -> Response:
-    """Its status and phase, times, input, output, error, and why it waits."""
-    scope, head = await reach(state, caller, execution_id, Role.VIEWER)
+async def get_one(state: State, seen: Seen) -> Response:
+    """Its status and phase, times, input, output, error, and why it waits; its nodes are a list of their own."""
     async with state.database.read() as connection:
-        found = await get_execution(connection, scope, head.id)
+        found = await get_execution(connection, seen.scope, seen.id)
     return JsonResponse(found.shown)
 
 
 @router.get(
-    "/{executionId}/nodes", summary="See its nodes", response_model=dict[str, Any], responses=problems(404)
+    "/{executionId}/nodes",
+    summary="See the nodes of an execution",
+    response_model=Listed[NodeBody],
+    responses=problems(404),
 )
 async def get_nodes(
     state: State,
-    caller: Caller,
-    execution_id: ExecutionId,
-    limit: NodeLimit = 1_000,
-    cursor: Annotated[str | None, Query(description="`nextCursor` of the page before.")] = None,
+    seen: Seen,
+    cursor: Annotated[
+        str | None,
+        Query(
+            description="`nextCursor` of the page before; none for the first page.",
+            json_schema_extra={"pattern": "^WyJub2Rlcy[A-Za-z0-9_-]+$"},
+        ),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many nodes.")] = 1_000,
 ) -> Response:
-    """In document order, items of loops by their index; nodes that never started included."""
-    _, head = await reach(state, caller, execution_id, Role.VIEWER)
-    after = _after(cursor)
+    """In document order, items and iterations by their index; also those that never started.
+
+    A page ends early where inputs and outputs are large.
+    """
+    head, after = seen.head, _after(cursor)
     async with state.database.read() as connection:
         document = await state.documents.get(connection, head.version_id)
         page = await list_nodes(connection, head.id, head.status, document, after=after, limit=limit)
-    following = None if page.after is None else encode_cursor(_NODES, page.after.place, page.after.path)
-    return JsonResponse({"items": list(page.items), "nextCursor": following})
+    return JsonResponse({"items": list(page.items), "nextCursor": _cursor(page.after)})
 
 
-@router.get("/{executionId}/waiting", summary="Why it waits", response_model=Any, responses=problems(404))
-async def get_waiting(state: State, caller: Caller, execution_id: ExecutionId) -> Response:
-    """Null when it does not wait."""
-    scope, head = await reach(state, caller, execution_id, Role.VIEWER)
+@router.get(
+    "/{executionId}/waiting",
+    summary="See why an execution waits",
+    response_model=WaitingBody | None,
+    responses=problems(404),
+)
+async def get_waiting(state: State, seen: Seen) -> Response:
+    """The first reason that holds; null: it does not wait."""
     async with state.database.read() as connection:
-        found = await get_execution(connection, scope, head.id)
-    return JsonResponse(found.shown["waiting"])
+        waiting = await why_waiting(connection, seen.id)
+    return JsonResponse(None if waiting is None else waiting.shown())
 
 
-@router.get("/{executionId}/events", summary="Follow it", response_model=Any, responses=problems(404))
+@router.get(
+    "/{executionId}/events",
+    summary="Follow an execution",
+    response_class=Response,
+    responses={**problems(404), 200: _STREAM},
+)
 async def follow(
     state: State,
-    caller: Caller,
-    execution_id: ExecutionId,
-    last: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+    seen: Seen,
+    last: Annotated[
+        str | None,
+        Header(alias="Last-Event-ID", description="The last event that was seen: only later ones are sent."),
+    ] = None,
 ) -> Response:
-    """Server-sent events: a snapshot, then every change, until the execution has ended."""
-    scope, head = await reach(state, caller, execution_id, Role.VIEWER)
-    seen = int(last) if last is not None and last.isascii() and last.isdigit() and len(last) < 19 else None
-    events = state.events.follow(scope, head.id, seen)
-    return StreamingResponse(
-        _lines(events), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-    )
+    """Server-sent events: `snapshot` (the execution with its nodes), then `node` and `execution`, each as it is now.
+
+    Ids grow, and hold for every later request. A snapshot of more than 10,000 nodes, or of very large ones, has a
+    `nextCursor` for the list of nodes.
+    """
+    return stream(_lines(state.events.follow(seen.scope, seen.id, read_last_id(last))))
 
 
 async def _lines(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
     async for event in events:
         if event is None:
-            yield b": still here\n\n"
+            yield KEEP_ALIVE
+        elif event.name == "snapshot":
+            yield format_event(event.id, event.name, event.data | {"nextCursor": _cursor(event.after)})
         else:
-            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (
-                event.id,
-                event.name.encode(),
-                orjson.dumps(event.data),
-            )
-
-
-def _statuses(named: list[str]) -> list[str]:
-    for status in named:
-        if status not in STATUSES:
-            raise field_error("status", "invalid_value", f"`status` is one of {', '.join(STATUSES)}")
-    return named
+            yield format_event(event.id, event.name, event.data)
 
 
 def _labels(written: list[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for text in written[:_MOST_LABELS]:
+    problems: list[Problem] = []
+    for index, text in enumerate(written):
         name, equals, value = text.partition("=")
-        if not equals or not name or "\x00" in text:
-            raise field_error("label", "invalid_value", "write a label as key=value")
+        if not equals or not name:
+            said = "write a label as key=value, such as label=customer=acme"
+            problems.append(Problem(path=f"label[{index}]", code="invalid_value", message=said))
         labels[name] = value
+    if problems:
+        raise InvalidRequestError(problems[0].message, problems=problems)
     return labels
+
+
+def _cursor(after: After | None) -> str | None:
+    return None if after is None else encode_cursor(_NODES, after.place, after.path)
 
 
 def _after(cursor: str | None) -> After | None:
     if cursor is None:
         return None
-    values: list[Json] = decode_cursor(_NODES, cursor)
-    if len(values) != 2 or not isinstance(values[1], str):
-        raise ProblemError("bad_cursor", "the cursor is none of this list's; send `nextCursor` as it came")
-    return After(values[0], values[1])
+    match decode_cursor(_NODES, cursor):
+        case [str(place), str(path)] if "\0" not in place + path:
+            return After(place, path)
+        case _:
+            said = "the cursor is none of this list's; send `nextCursor` as it came, or none"
+            raise ProblemError("bad_cursor", said)

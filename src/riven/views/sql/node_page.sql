@@ -12,5 +12,5 @@ SELECT n.path, n.place, n.attempt, n.run, n.revision, n.type, n.status, n.settle
        coalesce(pg_column_size(n.input), 0) + coalesce(pg_column_size(n.output), 0)
            + coalesce((SELECT octet_length(b.data) FROM blobs b WHERE b.id = n.output_blob_id), 0) AS size
 FROM workflow_execution_nodes n
-WHERE n.execution_id = $1 AND n.place IN (SELECT place FROM page)
+WHERE n.execution_id = $1 AND ($2::text IS NULL OR n.place > $2) AND n.place <= (SELECT max(place) FROM page)
 ORDER BY n.place, n.path, n.run, n.attempt

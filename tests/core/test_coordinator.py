@@ -367,3 +367,22 @@ def test_empty_items_end_at_once_however_many():
     commands = coordinator.receive(NodeCompleted("each", 1, fan_out=5_000))
     assert len(commands) == 5_001
     assert commands[-1] == StartNode("each", 1, Step.OUTPUT)
+
+
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        ({"kind": NodeKind.FOR_EACH, "body": BODY, "timeout": 50}, "success"),
+        ({"kind": NodeKind.REPEAT, "body": BODY}, "exhausted"),
+        ({"kind": NodeKind.CALL, "body": BODY}, "success"),
+        ({"kind": NodeKind.WAIT}, "success"),
+        ({"kind": NodeKind.SIGNAL, "labels": ("received", "expired")}, "expired"),
+    ],
+)
+def test_what_an_earlier_run_has_completed_is_over_as_a_whole(known, outcome):
+    coordinator, _ = begin(graph(node("x", **known), node("y"), edges=[("x", "y", outcome)]))
+    commands = coordinator.receive(NodeCompleted("x", 1, outcome, whole=True))
+    assert SettleNode("x", COMPLETED, outcome=outcome) in commands
+    assert started(commands) == ["y"]
+    assert (StopTimer("limit:x") in commands) == ("timeout" in known)
+    assert coordinator.receive(NodeCompleted("y", 2)) == [Finish(ExecutionStatus.COMPLETED)]

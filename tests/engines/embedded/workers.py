@@ -214,6 +214,7 @@ class Worker:
         await self.task
         await self.engine.drain(0)
         await self.recorder.close()
+        await self.announcer.close()
         self.timers.close()
 
     async def stop(self) -> None:

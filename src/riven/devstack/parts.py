@@ -11,7 +11,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,8 +20,6 @@ from riven.devstack.serverlog import ServerLog, reason_in
 
 FIRST_DELAY = 0.2
 LONGEST_DELAY = 5.0
-_STEADY = 10.0
-"""Seconds after which a part that dies is started again at once: it was not its start that failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +102,6 @@ class Parts:
     async def _watch(self, part: "_Part") -> None:
         delay = FIRST_DELAY
         while not self._stopping.is_set():
-            begun = time.monotonic()
             try:
                 await part.spawn()
             except OSError as error:
@@ -124,7 +120,7 @@ class Parts:
                 )
                 part.works.exception()  # it is told by `ready`, if anybody asks
                 return
-            if time.monotonic() - begun > _STEADY:
+            if part.worked:  # it was not its start that failed
                 delay = FIRST_DELAY
             self._said(f"{part.plan.name} ended ({how}) and is started again")
             await asyncio.sleep(delay)
@@ -136,6 +132,8 @@ class _Part:
         self.plan = plan
         self.process: asyncio.subprocess.Process | None = None
         self.watch: asyncio.Task[None] | None = None
+        self.worked = False
+        """The process that was started last has said that it does its work."""
         self.works: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line: socket.socket | None = None
 
@@ -145,6 +143,7 @@ class _Part:
 
     async def spawn(self) -> None:
         self.hang_up()
+        self.worked = False
         plan = self.plan
         self._line, its_end = socket.socketpair()
         self._line.setblocking(False)  # noqa: FBT003 - it has no name
@@ -164,8 +163,9 @@ class _Part:
         """Until it says that it does its work, or will never say so."""
         assert self._line is not None  # noqa: S101 - it was spawned
         with contextlib.suppress(OSError):
-            if await asyncio.get_running_loop().sock_recv(self._line, 1) and not self.works.done():
-                self.works.set_result(None)
+            self.worked = bool(await asyncio.get_running_loop().sock_recv(self._line, 1))
+        if self.worked and not self.works.done():
+            self.works.set_result(None)
 
     async def ended(self) -> int:
         assert self.process is not None  # noqa: S101 - it was spawned

@@ -21,6 +21,7 @@ from riven.db.errors import ConflictError, DatabaseUnavailableError
 from riven.effects.history import Control, History
 from riven.effects.recorder import LostRunError
 from riven.queue.recover import hand_back_run
+from riven.telemetry.crashpoints import crash_point
 from riven.wire.document import Document, Json
 
 AWAY_DELAY = 0.2
@@ -96,6 +97,7 @@ class PostgresRunStore:
         known: Collection[UUID],
     ) -> Sequence[Control] | None:
         async def rest() -> tuple[Sequence[Control] | None, UUID]:
+            crash_point("before_rest")
             async with self._database.transaction() as connection:
                 return await rest_run(
                     connection, execution_id, run, token, status, kind, due, revision, known
@@ -113,6 +115,7 @@ class PostgresRunStore:
                     await self._free(execution_id)
                 raise
             else:
+                crash_point("after_rest")
                 if asked is None:
                     self._freed((workspace_id,))
                     self._changed((execution_id,))

@@ -121,6 +121,7 @@ CASES: dict[str, Case] = {
     ),
     "queue/settle": Case(lambda at: [at.running, [1] * 50, [1] * 50, at.worker], 3_000),
     "queue/release": Case(lambda at: [at.running[0], 1, 1, 1, 5.0, "no", "dispatch_retry"]),
+    "queue/back_off": Case(lambda at: [at.items[0], 5.0, 300.0, "no"]),
     "queue/fail": Case(lambda at: [at.items[0], "no"]),
     "queue/postpone": Case(lambda at: [at.running[0], at.worker, 1.0]),
     # ---- rest and wake

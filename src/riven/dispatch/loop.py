@@ -12,7 +12,7 @@ from time import perf_counter
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.dispatch.starter import Starter, put_aside
-from riven.queue.claim import Claim, Claimed, Stray, claim_executions
+from riven.queue.claim import Claim, Claimed, Fault, Stray, claim_executions
 from riven.queue.lease import Process, leave, register, renew
 from riven.queue.recover import hand_back_forgotten, next_due_in, postpone, promote_due
 from riven.queue.settle import Drive, settle_dispatched
@@ -149,6 +149,11 @@ class DispatchLoop:
                     self._announcer.announce((claimed.workspace_id,))  # its slot is free again
             except Exception as error:  # noqa: BLE001 - see above
                 self._tell(claimed, error)
+        for fault in claim.faults:
+            try:
+                await self._starter.put_off(fault)
+            except Exception as error:  # noqa: BLE001 - see above
+                self._tell(fault, error)
         for stray in claim.strays:
             try:
                 async with self._database.transaction() as connection:
@@ -171,7 +176,7 @@ class DispatchLoop:
         async with self._database.transaction() as connection:
             return bool(await settle_dispatched(connection, [drive], self._process.id))
 
-    def _tell(self, item: Claimed | Stray, error: Exception) -> None:
+    def _tell(self, item: Claimed | Stray | Fault, error: Exception) -> None:
         DISPATCH_FAILURES.add("error")
         unforeseen = None if isinstance(error, DatabaseError) else error
         _log.error(

@@ -10,11 +10,12 @@ from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
 from riven.engines.port import Engine, EngineAwayError, StartRefusedError, StartRequest, StartResult
-from riven.queue.claim import Claimed, Stray
+from riven.queue.claim import Claimed, Fault, Stray
 from riven.queue.settle import (
     Drive,
     Released,
     attempts_allowed,
+    back_off,
     backoff,
     hold_back,
     mark_failed,
@@ -65,6 +66,9 @@ class Starter:
     def drives_suspect(self) -> bool:
         return self._engine.drives_suspect
 
+    async def put_off(self, fault: Fault) -> None:
+        await put_off(self._database, fault, self._max_attempts)
+
     async def start(self, claimed: Claimed) -> bool:
         """False: it was refused, or the engine is away, and the item is back in line or a dead letter."""
         request = request_of(claimed)
@@ -75,6 +79,27 @@ class Starter:
             return False
         self._started(claimed.execution_id)
         return True
+
+
+async def put_off(database: Database, fault: Fault, max_attempts: int) -> None:
+    """An item that cannot be claimed has used up an attempt. With the last one it has failed, as a refused start."""
+    async with database.transaction() as connection:
+        item = await back_off(connection, fault.queue_id, fault.error)
+        own = None if item is None else await attempts_allowed(connection, item.workspace_id)
+    DISPATCH_FAILURES.add("unclaimable")
+    _log.error("queue_item_error", extra={"queueId": str(fault.queue_id), "error": fault.error})
+    if item is None or item.attempts < (max_attempts if own is None else own):
+        ITEMS_PROCESSED.add("retried")
+        return
+    # In a transaction of its own: where not even that can be written, it has waited at least.
+    message = f"it could not be claimed {item.attempts} times, the last with: {fault.error}"
+    async with database.transaction() as connection:
+        await end_undriven(
+            connection, item.execution_id, ExecutionStatus.FAILED, ErrorClass.DISPATCH_FAILED, message
+        )
+    ITEMS_PROCESSED.add("failed")
+    DISPATCH_ATTEMPTS.observe(item.attempts)
+    _log.error("queue_item_failed", extra={"queueId": str(fault.queue_id), "error": fault.error})
 
 
 async def start_execution(

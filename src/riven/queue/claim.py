@@ -3,6 +3,8 @@
 One call is one transaction and serves up to `CANDIDATES` workspaces; `Claimer.claim` repeats it until the room is used
 up or nothing is found. Two processes never admit for one workspace at once, so a count is exact for as long as it
 matters; a workspace that another process is serving is skipped and tried again 20 ms later.
+
+A claim that fails because of one of its items is repeated with each item for itself: only that one is at fault.
 """
 
 from collections.abc import Sequence
@@ -10,9 +12,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from riven.db.engine import Connection, Database, Row
-from riven.db.errors import ConflictError
+from riven.db.errors import ConflictError, ConstraintError, StatementError
 from riven.db.statements import load
 from riven.queue.turns import Line, Served, choose
+from riven.telemetry.crashpoints import crash_point
 
 CANDIDATES = 16
 _LINE = 64
@@ -24,6 +27,8 @@ _CHOOSE = load("riven.queue", "choose")
 _CLAIM = load("riven.queue", "claim")
 _MARK_SERVED = load("riven.queue", "mark_served")
 _RECHECK_HINTS = load("riven.queue", "recheck_hints")
+_AT_FAULT = (StatementError, ConstraintError, ValueError)
+"""What one item can do to a statement that it shares; the last when its JSON cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,14 @@ class Stray:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """An item that cannot be claimed: what stands in its rows cannot be read, or what a claim writes is refused."""
+
+    queue_id: UUID
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     claimed: Sequence[Claimed]
     strays: Sequence[Stray]
@@ -57,6 +70,7 @@ class Claim:
     """A workspace was being served by somebody else: look again soon."""
     full: Sequence[Served]
     """Workspaces that this claim brought to their limit while more of theirs waits."""
+    faults: Sequence[Fault] = ()
 
 
 async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
@@ -64,6 +78,7 @@ async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
     claimed: list[Claimed] = []
     strays: list[Stray] = []
     full: list[Served] = []
+    faults: list[Fault] = []
     tried: list[UUID] = []
     skipped = False
     while len(claimed) < room:
@@ -75,9 +90,10 @@ async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
         claimed += turn.claimed
         strays += turn.strays
         full += turn.full
+        faults += turn.faults
         skipped = skipped or turn.skipped
         tried += candidates
-    return Claim(claimed, strays, skipped, full)
+    return Claim(claimed, strays, skipped, full, faults)
 
 
 async def recheck_hints(connection: Connection, workspaces: Sequence[UUID]) -> list[UUID]:
@@ -86,21 +102,38 @@ async def recheck_hints(connection: Connection, workspaces: Sequence[UUID]) -> l
 
 
 async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: int) -> Claim:
-    rows: list[Row] = []
     try:
-        async with database.transaction() as connection:
-            locked = [row["id"] for row in await connection.fetch(_LOCK_WORKSPACES, candidates)]
-            if not locked:
-                return Claim((), (), skipped=True, full=())
-            chosen, served = await _choose(connection, locked, room)
-            if chosen:
-                limits = [each.running_limit for each in served]
-                rows = await connection.fetch(
-                    _CLAIM, chosen, owner, [each.workspace_id for each in served], limits
-                )
-            await _mark(connection, served)
+        return await _serve_as(database, owner, candidates, room, alone=False)
     except ConflictError:
         return Claim((), (), skipped=True, full=())
+    except _AT_FAULT:
+        pass  # of one of them, perhaps
+    try:
+        return await _serve_as(database, owner, candidates, room, alone=True)
+    except ConflictError:
+        return Claim((), (), skipped=True, full=())
+
+
+async def _serve_as(
+    database: Database, owner: UUID, candidates: list[UUID], room: int, *, alone: bool
+) -> Claim:
+    rows: list[Row] = []
+    faults: list[Fault] = []
+    async with database.transaction() as connection:
+        locked = [row["id"] for row in await connection.fetch(_LOCK_WORKSPACES, candidates)]
+        if not locked:
+            return Claim((), (), skipped=True, full=())
+        chosen, served = await _choose(connection, locked, room)
+        if chosen and not alone:
+            rows = await _take(connection, owner, chosen, served)
+        for queue_id in chosen if alone else ():
+            try:
+                async with connection.savepoint():
+                    rows += await _take(connection, owner, [queue_id], served)
+            except _AT_FAULT as error:
+                faults.append(Fault(queue_id, str(error)))
+        await _mark(connection, served)
+        crash_point("during_claim")
     hinted = [each.workspace_id for each in served if each.idle or each.at_capacity]
     again = False
     if hinted:
@@ -113,7 +146,14 @@ async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: 
         if row["token"] is None
     ]
     full = [each for each in served if each.taken and each.at_capacity]
-    return Claim(claimed, strays, skipped=again or len(locked) < len(candidates), full=full)
+    return Claim(claimed, strays, skipped=again or len(locked) < len(candidates), full=full, faults=faults)
+
+
+async def _take(
+    connection: Connection, owner: UUID, chosen: list[UUID], served: Sequence[Served]
+) -> list[Row]:
+    workspaces = [each.workspace_id for each in served]
+    return await connection.fetch(_CLAIM, chosen, owner, workspaces, [each.running_limit for each in served])
 
 
 async def _choose(connection: Connection, locked: list[UUID], room: int) -> tuple[list[UUID], list[Served]]:

@@ -10,6 +10,7 @@ from riven.db.statements import load
 _SETTLE = load("riven.queue", "settle")
 _RELEASE = load("riven.queue", "release")
 _FAIL = load("riven.queue", "fail")
+_BACK_OFF = load("riven.queue", "back_off")
 
 _ATTEMPTS_ALLOWED = "SELECT max_attempts FROM workspaces WHERE id = $1"
 _HOLD_BACK = (
@@ -28,6 +29,13 @@ class Drive:
     execution_id: UUID
     run: int
     token: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackedOff:
+    execution_id: UUID
+    workspace_id: UUID
+    attempts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,12 @@ async def attempts_allowed(connection: Connection, workspace_id: UUID) -> int | 
     """What the workspace has set for itself."""
     allowed: int | None = await connection.fetch_value(_ATTEMPTS_ALLOWED, workspace_id)
     return allowed
+
+
+async def back_off(connection: Connection, queue_id: UUID, error: str) -> BackedOff | None:
+    """An item that could not even be claimed. None: it is in line no more."""
+    row = await connection.fetch_row(_BACK_OFF, queue_id, FIRST_BACKOFF, LONGEST_BACKOFF, error)
+    return None if row is None else BackedOff(*row)
 
 
 async def mark_failed(connection: Connection, queue_id: UUID, error: str) -> bool:

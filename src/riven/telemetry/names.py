@@ -50,7 +50,8 @@ CAPACITY_REACHED: Final = Metric(
 DISPATCH_FAILURES: Final = Metric(
     "riven_dispatch_failures_total",
     "counter",
-    "Starts that failed: `refused` and `engine_away` by the engine, `execution_not_found`, `workspace_not_found`, "
+    "Starts that failed: `refused` and `engine_away` by the engine, `unclaimable` for items that cannot even be "
+    "claimed, `execution_not_found`, `workspace_not_found`, "
     "`version_not_found` for rows that are gone, `error` for anything else.",
     ("reason",),
 )

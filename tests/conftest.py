@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,12 @@ if os.environ.get("CI"):  # noqa: TID251 - the tests' own environment
     settings.load_profile("ci")
 
 pytest_plugins = ["tests.fixtures_postgres"]
+
+
+def pytest_configure() -> None:
+    """Who starts the tests in the background of a shell passes on that Ctrl-C is ignored; programs under test are not."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

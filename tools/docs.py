@@ -16,6 +16,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import click
+from http_api_page import http_api_page
 from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
@@ -145,6 +146,7 @@ SECTIONS = {
     "docs/reference/states.md": {"phases": state_diagram},
 }
 PAGES = {
+    "docs/reference/http-api.md": http_api_page,
     "docs/reference/http-problems.md": http_problems_page,
     "docs/reference/log-events.md": log_events_page,
     "docs/reference/metrics.md": metrics_page,

@@ -8,7 +8,8 @@ signature may have:
     limit: Annotated[int, Query(ge=1, le=200)] = 50             a bad or unknown one is 422; a list repeats
     key: Annotated[str | None, Header(alias="Idempotency-Key")] = None
     body: Annotated[NewWorkspace, Body()]                       a pydantic model
-    scope: Annotated[Scope, Depends(viewer)]                    `viewer` has such parameters too, and runs before the body
+    scope: Annotated[Scope, Role.VIEWER, Depends(viewer)]       `viewer` has such parameters too, and runs before the body;
+                                                                the role is what it asks for, told by the description
     request: ApiRequest
 """
 
@@ -31,6 +32,7 @@ from riven.core.errors import Problem, RivenError
 from riven.documents.places import dotted
 from riven.documents.wording import Fault, faults
 from riven.tenancy.errors import UnauthenticatedError
+from riven.tenancy.principals import Role
 
 _BEARER: Final = b"bearer "
 
@@ -47,6 +49,8 @@ class Operation(APIRoute):
             options["operation_id"] = f"{group}_{endpoint.__name__}"
         super().__init__(path, endpoint, **options)
         self._bound = _Bound(endpoint)
+        self.role = self._bound.role
+        """What the caller must be at least; None: anybody whom the API knows, or with `public` everybody."""
         self.app = self._serve
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,6 +112,7 @@ class _Bound:
         self._header = _Group("Header")
         self._nested: list[tuple[str, _Bound]] = []
         self._body: tuple[str, type[BaseModel], bool] | None = None
+        self.role: Role | None = None
         for parameter in inspect.signature(call).parameters.values():
             self._take(parameter, hints[parameter.name])
         self.names: frozenset[str] = frozenset(self._query.names).union(
@@ -122,6 +127,7 @@ class _Bound:
         if get_origin(hint) is not Annotated:
             raise TypeError(f"{self._call!r}: {parameter.name} is not Annotated with where it comes from")
         source = hint.__metadata__[-1]
+        self.role = next((each for each in hint.__metadata__ if isinstance(each, Role)), self.role)
         match source:
             case params.Depends() if source.dependency is not None:
                 self._nested.append((parameter.name, _Bound(source.dependency)))

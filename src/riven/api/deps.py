@@ -28,8 +28,12 @@ def _platform(request: ApiRequest) -> Principal:
 
 State = Annotated[AppState, Depends(_state)]
 Caller = Annotated[Principal, Depends(_caller)]
-Platform = Annotated[Principal, Depends(_platform)]
+Platform = Annotated[Principal, Role.PLATFORM, Depends(_platform)]
 """The caller, who has a platform key."""
+# The caller, of whom the endpoint asks this role itself, in the workspace that the body or the rows name.
+SomeViewer = Annotated[Principal, Role.VIEWER, Depends(_caller)]
+SomeOperator = Annotated[Principal, Role.OPERATOR, Depends(_caller)]
+SomeAdmin = Annotated[Principal, Role.ADMIN, Depends(_caller)]
 WorkspaceId = Annotated[UUID, Path(alias="workspaceId", description="The workspace.")]
 
 
@@ -79,9 +83,9 @@ def _only_workspace(principal: Principal) -> UUID:
 
 
 # The workspace of the address (`/workspaces/{workspaceId}/...`), where the caller has at least this role.
-Viewer = Annotated[Scope, Depends(_in_path(Role.VIEWER))]
-Operator = Annotated[Scope, Depends(_in_path(Role.OPERATOR))]
-Editor = Annotated[Scope, Depends(_in_path(Role.EDITOR))]
-Admin = Annotated[Scope, Depends(_in_path(Role.ADMIN))]
+Viewer = Annotated[Scope, Role.VIEWER, Depends(_in_path(Role.VIEWER))]
+Operator = Annotated[Scope, Role.OPERATOR, Depends(_in_path(Role.OPERATOR))]
+Editor = Annotated[Scope, Role.EDITOR, Depends(_in_path(Role.EDITOR))]
+Admin = Annotated[Scope, Role.ADMIN, Depends(_in_path(Role.ADMIN))]
 # The workspace that `?workspaceId=` names, or the only one that the caller has.
-ListViewer = Annotated[Scope, Depends(_in_query(Role.VIEWER))]
+ListViewer = Annotated[Scope, Role.VIEWER, Depends(_in_query(Role.VIEWER))]

@@ -76,7 +76,7 @@ def _contents(groups: Mapping[str, list[tuple[str, str, Mapping[str, Any]]]]) ->
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
-    parts = [_prose(operation.get("description", ""))]
+    parts = [_prose(operation.get("description", "")), f"<p>{_inline(needs(operation))}</p>"]
     if parameters := operation.get("parameters"):
         rows = [_parameter(each) for each in parameters]
         head = "<tr><th>Parameter</th><th>In</th><th>Kind</th><th>Meaning</th></tr>"
@@ -101,6 +101,19 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> str:
         f'<span class="method {method}">{method.upper()}</span><code>{escape(path)}</code>'
         f"<h3>{escape(operation['summary'])}</h3></summary><div>{''.join(parts)}</div></details></article>"
     )
+
+
+def needs(operation: Mapping[str, Any]) -> str:
+    """Whose request it has to be, in a sentence."""
+    if "security" not in operation:
+        return "Needs no credential."
+    match operation["x-role"]:
+        case None:
+            return "Needs any credential."
+        case "PLATFORM":
+            return "Needs a platform key."
+        case role:
+            return f"Needs the role `{role}`."
 
 
 def _parameter(parameter: Mapping[str, Any]) -> str:

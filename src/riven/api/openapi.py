@@ -185,10 +185,11 @@ def with_tiers(described: dict[str, Any], tiers: Sequence[str]) -> dict[str, Any
 
 
 def _complete(route: Operation, operation: dict[str, Any]) -> None:
-    """The problems that any endpoint of its kind may answer with."""
+    """The role that it asks for, and the problems that any endpoint of its kind may answer with."""
     statuses = [500, 503]
     if not route.public:
         operation["security"] = [{"key": []}]
+        operation["x-role"] = route.role
         statuses += [401, 403, 429]
     parameters = operation.get("parameters", ())
     for each in parameters:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Header
 from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import Caller, State, authorise
+from riven.api.deps import SomeOperator, State, authorise
 from riven.api.executions.schemas import BatchRequest, StartedBatchBody, StartedBody, StartRequest
 from riven.api.openapi import problems
 from riven.api.requests import ApiRequest, decode_json
@@ -40,7 +40,11 @@ Key = Annotated[
     responses=problems(404, 409),
 )
 async def start_execution(
-    state: State, caller: Caller, request: ApiRequest, body: Annotated[StartRequest, Body()], key: Key = None
+    state: State,
+    caller: SomeOperator,
+    request: ApiRequest,
+    body: Annotated[StartRequest, Body()],
+    key: Key = None,
 ) -> Response:
     """It is durable and in line when this answers. `Location` is where to see it."""
     scope = await authorise(state, caller, body.workspace_id, Role.OPERATOR)
@@ -60,7 +64,11 @@ async def start_execution(
     responses=problems(404, 409),
 )
 async def start_batch(
-    state: State, caller: Caller, request: ApiRequest, body: Annotated[BatchRequest, Body()], key: Key = None
+    state: State,
+    caller: SomeOperator,
+    request: ApiRequest,
+    body: Annotated[BatchRequest, Body()],
+    key: Key = None,
 ) -> Response:
     """All of them or none. The key, if there is one, is of the first one's workspace."""
     scopes = await _scopes(state, caller, [each.workspace_id for each in body.executions])

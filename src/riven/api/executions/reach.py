@@ -45,5 +45,5 @@ def _reached(role: Role) -> Callable[..., Awaitable[Reached]]:
 
 
 # The execution of the address, whose workspace the caller may see, or in which he may steer what runs.
-Seen = Annotated[Reached, Depends(_reached(Role.VIEWER))]
-Steered = Annotated[Reached, Depends(_reached(Role.OPERATOR))]
+Seen = Annotated[Reached, Role.VIEWER, Depends(_reached(Role.VIEWER))]
+Steered = Annotated[Reached, Role.OPERATOR, Depends(_reached(Role.OPERATOR))]

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Path
 from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import Admin, Caller, Platform, State
+from riven.api.deps import Admin, Platform, SomeAdmin, State
 from riven.api.keys.schemas import KeyBody, NewKeyBody, NewKeyRequest, NewPlatformKeyRequest
 from riven.api.pagination import Listed, Page, page_of
 from riven.api.responses import JsonResponse, no_content
@@ -79,7 +79,7 @@ async def list_platform(
 
 
 @router.delete("/keys/{keyId}", summary="Revoke any key", status_code=204)
-async def revoke_any(state: State, caller: Caller, key_id: KeyId) -> Response:
+async def revoke_any(state: State, caller: SomeAdmin, key_id: KeyId) -> Response:
     """At once. A platform key by a platform key, others by an ADMIN of their workspace."""
     return await _revoke(state, caller, key_id, None)
 

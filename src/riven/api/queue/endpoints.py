@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import Caller, ListViewer, State, authorise
+from riven.api.deps import ListViewer, SomeViewer, State, authorise
 from riven.api.openapi import problems
 from riven.api.pagination import Listed, Page, page_of
 from riven.api.queue.schemas import QueueItemBody
@@ -39,7 +39,7 @@ async def list_failed(
 @router.get("/{queueId}", summary="See a queue item", response_model=QueueItemBody, responses=problems(404))
 async def get_one(
     state: State,
-    caller: Caller,
+    caller: SomeViewer,
     queue_id: Annotated[UUID, Path(alias="queueId", description="From the answer to the start.")],
 ) -> Response:
     """An execution's place in line; 404 once its run is over."""

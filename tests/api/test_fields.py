@@ -52,7 +52,9 @@ def test_a_name_is_kept_without_the_blanks_around_it() -> None:
         ("2026-11-19T08:30:00Z", datetime(2026, 11, 19, 8, 30, tzinfo=UTC)),
         ("2026-11-19T08:30:00.125+02:00", datetime(2026, 11, 19, 6, 30, 0, 125_000, tzinfo=UTC)),
         ("2026-11-19t08:30:00z", datetime(2026, 11, 19, 8, 30, tzinfo=UTC)),
-        ("0001-01-01T00:00:00Z", datetime(1, 1, 1, tzinfo=UTC)),
+        ("0001-01-01T00:00:01Z", datetime(1, 1, 1, 0, 0, 1, tzinfo=UTC)),
+        ("0001-01-01T00:00:00Z", datetime(1, 1, 1, 0, 0, 0, 1_000, UTC)),
+        ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)),
     ],
 )
 def test_a_time_is_read_with_its_offset(text: str, moment: datetime) -> None:

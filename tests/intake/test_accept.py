@@ -83,6 +83,13 @@ async def test_a_time_in_the_past_means_now(database_url: str) -> None:
         assert item["available_at"] == item["created_at"] == item["aged_at"]
 
 
+async def test_a_time_at_the_end_of_the_calendar_is_kept_as_a_time(database_url: str) -> None:
+    async with serving(database_url) as counter:
+        await accept(counter, new(scheduled_for=datetime.max.replace(tzinfo=UTC)))
+        execution = await one(counter.shop, "workflow_executions")
+        assert execution["scheduled_for"] == datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
+
+
 async def test_many_are_in_line_in_the_order_in_which_they_were_asked_for(database_url: str) -> None:
     async with serving(database_url) as counter:
         accepted = await accept(counter, *(new(amount) for amount in range(300)))

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from riven.wire.times import to_rfc3339
+from riven.wire.times import storable, to_rfc3339
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC_3339: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -72,7 +72,7 @@ def _written(value: object) -> object:
 
 def _in_utc(moment: datetime) -> datetime:
     try:
-        return moment.astimezone(UTC)
+        return storable(moment.astimezone(UTC))
     except OverflowError:
         raise ValueError("the years that can be told are 1 to 9999") from None
 

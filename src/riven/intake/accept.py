@@ -28,6 +28,7 @@ from riven.intake.wish import Accepted, NewExecution, Wish, field_problems
 from riven.tenancy.errors import InvalidRequestError, RefusedError
 from riven.tenancy.policies import Scope
 from riven.wire.document import Document, Json
+from riven.wire.times import storable
 
 _ACCEPT: Final = load("riven.intake", "accept")
 _LARGE: Final = 32 * 1024
@@ -328,7 +329,7 @@ def _values(row: Row, number: int | None) -> tuple[Any, ...]:
         new.priority,
         _text(dict(new.labels)) if new.labels else "{}",
         new.correlation_id,
-        new.scheduled_for,
+        None if new.scheduled_for is None else storable(new.scheduled_for),
         row.input,
         None if new.trigger is None else _text(new.trigger),
         new.rerun_of,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -52,8 +52,8 @@ FROM workflow_executions WHERE id = $1
 """
 STATUSES: Final = (*UNFINISHED, *FINISHED)
 _IS: Final = {status: text(f"status = '{status}'") for status in STATUSES}
-_SLACK: Final = timedelta(hours=1)
-"""By which the clock in an id may differ from the database's."""
+_SLACK: Final = 3_600_000
+"""Milliseconds by which the clock in an id may differ from the database's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +146,16 @@ def _query(workspace_id: UUID, filters: Filters, before: UUID | None, limit: int
         query = query.where(_e.correlation_id == filters.correlation_id)
     if filters.created_after is not None:
         query = query.where(_e.created_at > filters.created_after)
-        query = query.where(_e.id >= _first_id(filters.created_after - _SLACK))
+        query = query.where(_e.id >= _first_id(filters.created_after, -_SLACK))
     if filters.created_before is not None:
         query = query.where(_e.created_at < filters.created_before)
-        query = query.where(_e.id <= _first_id(filters.created_before + _SLACK))
+        query = query.where(_e.id <= _first_id(filters.created_before, _SLACK))
     return query.order_by(_e.id.desc()).limit(limit)
 
 
-def _first_id(moment: datetime) -> UUID:
+def _first_id(moment: datetime, slack: int) -> UUID:
     """The first UUIDv7 of a moment: ids sort by the time at which they were made."""
-    now = min(max(round(moment.timestamp() * 1000), 0), 2**48 - 1)
+    now = min(max(round(moment.timestamp() * 1000) + slack, 0), 2**48 - 1)
     return UUID(int=now << 80)
 
 

@@ -2,6 +2,10 @@
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final
+
+_FIRST: Final = datetime(1, 1, 1, 0, 0, 0, 1_000, UTC)
+_LAST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
 
 
 @lru_cache(maxsize=1024)
@@ -18,3 +22,8 @@ def from_rfc3339(text: str) -> int:
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} lacks its offset from UTC, such as Z")
     return round(moment.timestamp() * 1_000)
+
+
+def storable(moment: datetime) -> datetime:
+    """The same, or the millisecond beside it: the driver takes the very ends of the calendar for infinities."""
+    return min(max(moment, _FIRST), _LAST)

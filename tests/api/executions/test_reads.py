@@ -57,6 +57,8 @@ async def test_lists_go_page_by_page_through_what_fits_the_filters(database_url)
         assert (await here.get("?createdAfter=2999-01-01T00:00:00Z"))["items"] == []
         assert len((await here.get("?createdBefore=2999-01-01T00:00:00%2B02:00"))["items"]) == 5
         assert (await here.get("?correlationId=nobody"))["items"] == []
+        ends = "?createdAfter=0001-01-01T00:00:00Z&createdBefore=9999-12-31T23:59:59.999999Z"
+        assert len((await here.get(ends))["items"]) == 5
 
 
 @pytest.mark.parametrize(

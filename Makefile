@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-fast dev demo bench-core house lock docs clean
+.PHONY: help setup check format test test-fast dev demo bench bench-core house lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ dev: setup ## the whole product on this machine, until Ctrl-C
 
 demo: setup ## start the product, run an example on it over HTTP, stop it
 	@$(BIN)/python tools/demo.py
+
+bench: setup ## measure riven over HTTP: QUICK=1 a short look, ONLY=W1,W4 some workloads
+	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 bench-core: setup ## measure coordinator, validation, run and start-up, with goals
 	$(BIN)/python bench/bench_core.py

@@ -113,6 +113,21 @@ async def test_a_run_of_somebody_else_is_left_out_alone(database_url):
         )
 
 
+async def test_what_an_older_owner_left_behind_is_not_written_with_what_the_new_one_hands_in(database_url):
+    """A process that was cut off from its database, and has claimed its own run anew: it holds writes of both."""
+    async with recorder(database_url, 1) as (here, made, _, claimed, _):
+        old = node(claimed[0])
+        await here.execute("UPDATE workflow_executions SET token = token + 1")
+        new = node(claimed[0], token=claimed[0].token + 1)
+        new.nodes[0].update(path="b", seq=3)
+        lost, written = await asyncio.gather(
+            *[made.record(write) for write in (old, new)], return_exceptions=True
+        )
+        assert isinstance(lost, LostRunError)
+        assert written is None
+        assert await here.value("SELECT string_agg(path, ',') FROM workflow_execution_nodes") == "b"
+
+
 async def test_an_execution_that_was_deleted_is_told_of_and_what_was_to_be_recorded_is_dropped(
     database_url, caplog
 ):

@@ -104,7 +104,11 @@ async def test_an_owner_that_comes_back_writes_nothing_any_more(database_url):
 
 @pytest.mark.parametrize(
     "damage",
-    ["DELETE FROM workflow_definition_versions", "UPDATE workflow_definition_versions SET document = '{}'"],
+    [
+        "DELETE FROM workflow_definition_versions",
+        "UPDATE workflow_definition_versions SET document = '{}'",
+        """UPDATE workflow_definition_versions SET document = '"\\ud800"'""",
+    ],
 )
 async def test_a_version_that_is_gone_or_damaged_is_no_reason_to_go_on(database_url, damage):
     async with installation(database_url) as here, worker(here):

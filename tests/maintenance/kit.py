@@ -66,3 +66,15 @@ async def place(url: str):
             yield Place(database, announcer)
         finally:
             await announcer.close()
+
+
+async def refuse(database: Database, table: str, when: str) -> None:
+    """From now on PostgreSQL refuses to change rows of the table for which this holds."""
+    async with database.transaction() as connection:
+        await connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'refused by a test'; END $$"
+        )
+        await connection.execute(
+            f"CREATE TRIGGER refuse BEFORE UPDATE ON {table} FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION refuse()"
+        )

@@ -1,5 +1,5 @@
 import pytest
-from tests.maintenance.kit import place
+from tests.maintenance.kit import place, refuse
 from tests.queue.lines import line_up, workspace
 
 from riven.maintenance.deadlines import end_overdue
@@ -45,3 +45,17 @@ async def test_its_place_is_announced(database_url):
         await end_overdue(here.database, here.announcer)
         await here.announcer.close()
         assert not await here.value("SELECT at_capacity FROM workspaces")
+
+
+async def test_one_that_cannot_be_ended_stands_in_nobody_s_way(database_url, caplog):
+    async with place(database_url) as here:
+        poisoned, other = await line_up(here.database, await workspace(here.database), 2)
+        await refuse(here.database, "workflow_executions", f"NEW.id = '{poisoned}' AND NEW.status = 'FAILED'")
+        await here.execute(PAST, poisoned)
+        await here.execute(PAST, other)
+        await here.execute("UPDATE workflow_executions SET deadline_at = 'epoch' WHERE id = $1", poisoned)
+        await end_overdue(here.database, here.announcer)
+        assert (await here.execution(poisoned))["status"] == "PENDING"
+        assert (await here.execution(other))["status"] == "FAILED"
+        (told,) = [record for record in caplog.records if record.message == "repair_failed"]
+        assert (told.executionId, told.levelname) == (str(poisoned), "ERROR")

@@ -1,7 +1,7 @@
 """Rows that somebody deleted by hand, hints that a crash left: found, mended, told of; and nothing else is touched."""
 
 import pytest
-from tests.maintenance.kit import place
+from tests.maintenance.kit import place, refuse
 from tests.queue.lines import line_up, workspace
 
 from riven.db.identity import new_id
@@ -236,3 +236,17 @@ async def test_hints_that_are_wrong_are_cleared_and_those_that_are_right_stay(da
         assert tuple(rows[stuck]) == (False, False)
         assert rows[full]["at_capacity"]
         assert [record.count for record in events(caplog, "hints_cleared")] == [2]
+
+
+async def test_what_cannot_be_mended_keeps_nothing_else_from_being_mended(database_url, caplog):
+    async with place(database_url) as here:
+        at, executions = await lined_up(here, 3)
+        items = [(await here.item(each))["id"] for each in executions]
+        await here.execute("DELETE FROM workflow_executions WHERE id = ANY ($1::uuid[])", executions[:2])
+        await here.execute("UPDATE workspaces SET at_capacity = true")
+        await refuse(here.database, "execution_queue", f"NEW.id = '{min(items[:2])}'")
+        await Reconciler(here.database, here.announcer).perform()
+        told = events(caplog, "repair_failed")
+        assert [record.executionId in map(str, executions[:2]) for record in told] == [True]
+        assert await here.value("SELECT count(*) FROM execution_queue WHERE status = 'FAILED'") == 1
+        assert not await here.value("SELECT at_capacity FROM workspaces WHERE id = $1", at)

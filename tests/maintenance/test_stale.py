@@ -1,5 +1,5 @@
 import pytest
-from tests.maintenance.kit import place
+from tests.maintenance.kit import place, refuse
 from tests.queue.lines import line_up, workspace
 
 from riven.maintenance.stale import recover_items
@@ -62,6 +62,25 @@ async def test_its_slot_is_free_then(database_url):
         claimed = await here.claim(await here.worker())
         assert {each.execution_id for each in claimed} < {first, second}
         assert len(claimed) == 1
+
+
+async def test_one_whose_end_cannot_be_written_keeps_no_other_from_coming_back(database_url, caplog):
+    async with place(database_url) as here:
+        at = await workspace(here.database, limit=3)
+        executions = await line_up(here.database, at, 3)
+        await here.claim(await here.worker(), 3)
+        poisoned, _, other = executions
+        await here.execute(
+            "UPDATE workflow_executions SET recoveries = $1 WHERE id <> $2", LAST_RECOVERY - 1, other
+        )
+        await refuse(here.database, "workflow_executions", f"NEW.id = '{poisoned}' AND NEW.status = 'FAILED'")
+        await here.execute("UPDATE processes SET dead = true")
+        await recover_items(here.database, here.announcer, stale_after=300)
+        statuses = [(await here.execution(each))["status"] for each in executions]
+        assert statuses == ["RUNNING", "FAILED", "RUNNING"]
+        assert [(await here.item(each))["status"] for each in executions] == ["PENDING", "FAILED", "PENDING"]
+        (told,) = [record for record in caplog.records if record.message == "repair_failed"]
+        assert told.executionId == str(poisoned)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from riven.catalog.check import Checked, DocumentChecker
 from riven.catalog.errors import VersionNotFoundError, WorkflowInvalidError
 from riven.catalog.pins import called_versions
 from riven.catalog.repository import Named, Workflow, get_named, get_workflow, lock_workflow, record_change
-from riven.core.errors import Severity
+from riven.core.errors import InvalidDocumentError, Problem, Severity
 from riven.db.engine import Connection, Database
 from riven.db.errors import ConflictError
 from riven.db.identity import new_id
@@ -72,7 +72,12 @@ class Version(VersionSummary):
 
 async def load_document(connection: Connection, version_id: UUID) -> Document | None:
     """The normalised document of a version; None if its row is gone. Raises InvalidDocumentError for a damaged one."""
-    stored = await connection.fetch_value(_DOCUMENT, version_id)
+    try:
+        stored = await connection.fetch_value(_DOCUMENT, version_id)
+    except ValueError as error:
+        message = f"the stored document cannot be read: {error}; publish it anew"
+        problem = Problem(path="", code="damaged_document", message=message)
+        raise InvalidDocumentError([problem]) from error
     return None if stored is None else from_json(stored)
 
 

@@ -146,12 +146,15 @@ class Recorder:
                 write.answer(StatementError("the flush broke off"))
 
     def _take(self) -> list[RunWrite]:
+        """Of each run one write: a statement tells runs apart by their ids, not by the tokens of their owners."""
         rows = 0
+        runs: set[UUID] = set()
         for count, write in enumerate(self._gathered):
             rows += write.rows
-            if rows > _MOST_ROWS and count:
+            if count and (rows > _MOST_ROWS or write.execution_id in runs):
                 taken, self._gathered = self._gathered[:count], self._gathered[count:]
                 return taken
+            runs.add(write.execution_id)
         taken, self._gathered = self._gathered, []
         return taken
 

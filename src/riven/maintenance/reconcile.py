@@ -11,6 +11,7 @@ from riven.completion.undriven import end_undriven
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Database
+from riven.maintenance.apart import apart
 from riven.queue.claim import recheck_hints
 from riven.queue.recover import wrong_hints
 from riven.queue.repair import (
@@ -44,9 +45,9 @@ class Reconciler:
 
     async def perform(self) -> None:
         """Every minute."""
-        await self.restore_items()
-        await self.put_orphans_aside()
-        await self.clear_hints()
+        for step in (self.restore_items, self.put_orphans_aside, self.clear_hints):
+            with apart(step=step.__name__):
+                await step()
 
     async def restore_items(self) -> None:
         """Whatever is unfinished and driven by nobody has an item in line."""
@@ -65,7 +66,8 @@ class Reconciler:
         async with self._database.read() as connection:
             orphans, self._items = await find_orphans(connection, self._items, self._slice)
         for orphan in orphans:
-            await self._put_aside(orphan)
+            with apart(executionId=str(orphan.execution_id)):
+                await self._put_aside(orphan)
 
     async def _put_aside(self, orphan: Orphan) -> None:
         ids = {"executionId": str(orphan.execution_id), "queueId": str(orphan.queue_id)}

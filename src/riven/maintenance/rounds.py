@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from riven.db.engine import Database
-from riven.db.errors import DatabaseError
+from riven.db.errors import ConflictError, DatabaseError, DatabaseUnavailableError
 from riven.queue.locks import acquire, release
 
 _LEASES = 3
@@ -68,7 +68,7 @@ class Rounds:
         try:
             if not duty.alone or await acquire(self._database, duty.name, self._owner, lease):
                 await duty.perform()
-        except DatabaseError as error:
+        except (DatabaseUnavailableError, ConflictError) as error:
             _log.warning("database_away", extra={"duty": duty.name, "error": str(error)})
         except Exception as error:  # noqa: BLE001 - a defect in one duty stops neither it nor the others
             _log.exception("maintenance_failed", extra={"duty": duty.name, "error": str(error)})

@@ -6,6 +6,7 @@ from riven.completion.undriven import end_undriven
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
+from riven.maintenance.apart import apart
 from riven.queue.recover import LAST_RECOVERY, MOST, Recovered, recover_stale_items
 from riven.queue.wake import Announcer
 from riven.telemetry.metrics import RECOVERIES
@@ -22,9 +23,12 @@ async def recover_items(database: Database, announcer: Announcer, *, stale_after
     while True:
         async with database.transaction() as connection:
             found = await recover_stale_items(connection, stale_after=stale_after)
-            lost = [item for item in found if item.recoveries >= LAST_RECOVERY]
-            for item in lost:
-                await _end(connection, item)
+            lost = []
+            for item in filter(_is_lost, found):
+                with apart(executionId=str(item.execution_id)):
+                    async with connection.savepoint():
+                        await _end(connection, item)
+                    lost.append(item)
         announcer.announce({item.workspace_id for item in found})
         for reason, count in (
             ("stale", sum(item.stale for item in found)),
@@ -39,6 +43,10 @@ async def recover_items(database: Database, announcer: Announcer, *, stale_after
             )
         if len(found) < MOST:
             return
+
+
+def _is_lost(item: Recovered) -> bool:
+    return item.recoveries >= LAST_RECOVERY
 
 
 async def _end(connection: Connection, item: Recovered) -> None:

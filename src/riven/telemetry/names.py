@@ -235,6 +235,8 @@ EVENTS: Final = (
     Event("api_listening", "INFO", ("url",), "The API takes requests."),
     # maintenance
     Event("maintenance_failed", "ERROR", ("duty", "error"), "A duty broke off; it is tried again at its next turn."),
+    Event("repair_failed", "ERROR", ("executionId", "error"),
+          "One of the things that maintenance was to mend or end could not be; it is tried again, others are not touched."),
     Event("worker_lost", "ERROR", ("executionId", "queueId"),
           "A run killed five workers without any progress: it has ended as FAILED."),
     Event("deadline_passed", "WARNING", ("executionId",), "The time of a run is up that nobody drove: it has ended as FAILED."),

@@ -178,6 +178,7 @@ def request_of(claimed: Claimed) -> StartRequest:
         workspace_id=claimed.workspace_id,
         workspace_name=row["workspace_name"],
         workflow=row["workflow_name"],
+        workflow_id=row["workflow_definition_id"],
         version=row["version"],
         version_id=row["workflow_definition_version_id"],
         input=row["input"],

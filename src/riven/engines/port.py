@@ -21,7 +21,11 @@ class StartRefusedError(RivenError):
 
 
 class EngineAwayError(RivenError):
-    """The engine cannot be reached: no attempt."""
+    """The engine cannot be reached, or nothing can be started there as it is set up: no attempt."""
+
+
+class StartUncertainError(RivenError):
+    """Nobody knows whether the engine has taken it: the slot stays taken, and it is started again later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,7 @@ class StartRequest:
     workspace_id: UUID
     workspace_name: str
     workflow: str
+    workflow_id: UUID
     version: int
     version_id: UUID
     input: Json
@@ -70,7 +75,45 @@ class Engine(Protocol):
         """A run is driven here of which its owners have died, perhaps."""
 
     async def start(self, request: StartRequest) -> StartResult:
-        """Idempotent by execution id. Raises StartRefusedError or EngineAwayError."""
+        """Idempotent by execution id. Raises StartRefusedError, EngineAwayError or StartUncertainError."""
 
     def control(self, execution_id: UUID) -> None:
         """Something was asked of this run: have it look. Nothing if it is not driven here."""
+
+
+class DriveStatus(Enum):
+    """How an engine that is elsewhere sees a run."""
+
+    OPEN = "open"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELED = "canceled"
+    TERMINATED = "terminated"
+    """Ended by somebody with the engine's own tools."""
+    TIMED_OUT = "timed_out"
+    UNKNOWN = "unknown"
+    """The engine has never heard of it, or has forgotten it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    status: DriveStatus
+    token: int | None = None
+    """With which it was started; a run that was admitted again since then has a newer one."""
+    reason: str | None = None
+    """What was said when it was ended from outside."""
+
+
+class DistantEngine(Engine, Protocol):
+    """An engine that drives runs in other processes. Each of these raises EngineAwayError."""
+
+    async def signal(self, execution_id: UUID, run: int, controls: Sequence[UUID]) -> bool:
+        """Have the run read these control rows; asking twice does nothing twice. False: it is not open there.
+
+        A row is read when the run has recorded that, not when this returns.
+        """
+
+    async def cancel(self, execution_id: UUID, run: int) -> bool:
+        """Have a run end whose execution was ended already, by its rows. False: it is not open there."""
+
+    async def describe(self, execution_id: UUID, run: int) -> Description: ...

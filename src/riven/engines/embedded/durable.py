@@ -45,11 +45,10 @@ from riven.engines.embedded.resume import replay
 from riven.engines.port import StartRequest, StartResult
 from riven.nodes.contract import Clock
 from riven.nodes.registry import Registry
+from riven.wire.admission import freeze
 from riven.wire.document import Document, Json
 from riven.wire.times import to_rfc3339
 
-RULES_VERSION = 1
-"""Of the decisions that the coordinator makes: stored with every execution."""
 _PROGRAMS = 256
 _DROPPING = 2.0
 """Seconds that dropped runs get to clean up."""
@@ -231,7 +230,7 @@ class DurableRun:
 
     async def _drive(self, prepared: Prepared) -> None:
         request, engine = self.request, self._engine
-        frozen = request.frozen or _frozen(request.started_at, engine.retry)
+        frozen = request.frozen or freeze(request.started_at, engine.retry)
         started = ExecutionStarted(request.run_started_at, RetryPolicy(**frozen["retry"]))
         history = History((), {}, ())
         if request.resumed:
@@ -419,7 +418,7 @@ class DurableRun:
 
     async def _end_without_driving(self, error_class: ErrorClass, message: str) -> None:
         """What cannot be driven has failed, and says why."""
-        frozen = None if self.request.frozen else _frozen(self.request.started_at, self._engine.retry)
+        frozen = None if self.request.frozen else freeze(self.request.started_at, self._engine.retry)
         journal = self._journal(
             frozen=frozen,
             timeout_ms=None,
@@ -435,19 +434,6 @@ class DurableRun:
         except LostRunError:
             _log.info("run_lost", extra=self._log_fields)
         _log.error("execution_finished", extra={**self._log_fields, "status": "FAILED", "error": error})
-
-
-def _frozen(started_at: int, retry: RetryPolicy) -> dict[str, Json]:
-    """What the first admission decides for all later ones."""
-    policy = {
-        "max_attempts": retry.max_attempts,
-        "initial_interval": retry.initial_interval,
-        "multiplier": retry.multiplier,
-        "max_interval": retry.max_interval,
-        "jitter": retry.jitter,
-        "max_duration": retry.max_duration,
-    }
-    return {"startedAt": started_at, "retry": policy, "rulesVersion": RULES_VERSION}
 
 
 def _all_problems(error: InvalidDocumentError) -> str:

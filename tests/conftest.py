@@ -14,7 +14,7 @@ settings.register_profile("ci", derandomize=True, print_blob=True)
 if os.environ.get("CI"):  # noqa: TID251 - the tests' own environment
     settings.load_profile("ci")
 
-pytest_plugins = ["tests.fixtures_postgres"]
+pytest_plugins = ["tests.fixtures_postgres", "tests.fixtures_temporal"]
 
 
 def pytest_configure() -> None:
@@ -25,9 +25,9 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a PostgreSQL is slow: `make test-fast` starts none."""
+    """What needs a server is slow: `make test-fast` starts none."""
     for item in items:
-        if "postgres_server" in getattr(item, "fixturenames", ()):
+        if {"postgres_server", "temporal_server"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,5 +1,9 @@
 import asyncio
 
+import pytest
+from tests.intake.proxy import proxied
+
+from riven.db import listen
 from riven.db.engine import Database
 from riven.db.listen import ChannelListener
 
@@ -55,6 +59,24 @@ async def test_a_lost_connection_is_noticed_and_made_anew(database_url: str) -> 
     assert await ear.heard.get() == "back"
     await listener.stop()
     await database.close()
+
+
+async def test_a_connection_that_dies_without_a_word_is_noticed_too(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listen, "_PING_EVERY", 0.2)
+    async with proxied(database_url) as (proxy, url):
+        database, ear = Database(url), Ear()
+        listener = ear.listener(database)
+        listener.start()
+        await ear.began.get()
+        proxy.fall_silent()
+        await tell(database, "riven_test", "nobody hears this")
+        await ear.began.get()
+        await tell(database, "riven_test", "back")
+        assert await ear.heard.get() == "back"
+        await listener.stop()
+        await database.close()
 
 
 async def test_listening_begins_when_the_database_is_there(database_url: str) -> None:

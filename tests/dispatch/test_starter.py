@@ -108,6 +108,31 @@ async def test_an_engine_that_is_away_costs_no_attempt(database_url):
         assert (await here.execution(execution_id))["status"] == "PENDING"
 
 
+@pytest.mark.parametrize("error", [StartRefusedError("no"), EngineAwayError("away")])
+@pytest.mark.parametrize("attempts", [1, 3])
+async def test_a_run_that_was_to_be_canceled_when_its_start_failed_waits_for_no_other_start(
+    database_url, error, attempts
+):
+    """Who asked found it with an owner, so nobody else would end it."""
+    async with place(database_url) as here:
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        engine = Obedient()
+        start = engine.start
+
+        async def start_too_late(request):
+            await here.execute(
+                "INSERT INTO signals (execution_id, kind, run) VALUES ($1, 'CANCEL', 1)", execution_id
+            )
+            return await start(request)
+
+        engine.start = start_too_late
+        engine.errors[None] = [error]
+        _, started = await start_once(here, Starter(here.database, engine, attempts), await here.worker())
+        assert not started
+        assert (await here.execution(execution_id))["status"] == "CANCELED"
+        assert await here.item(execution_id) is None
+
+
 async def test_a_retry_reuses_the_execution(database_url):
     async with place(database_url) as here:
         (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
@@ -122,11 +147,20 @@ async def test_a_retry_reuses_the_execution(database_url):
 
 
 @pytest.mark.parametrize(
-    ("status", "left"), [(None, "FAILED"), ("PAUSED", "PENDING"), ("COMPLETED", None), ("CANCELED", None)]
+    ("status", "left"),
+    [
+        (None, "FAILED"),
+        ("PAUSED", "PENDING"),
+        ("COMPLETED", None),
+        ("CANCELED", None),
+        ("FAILED", "FAILED"),
+    ],
 )
 async def test_an_item_that_needs_no_start_is_put_aside(database_url, status, left, caplog):
     async with place(database_url) as here:
         (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        if status not in (None, "PAUSED"):
+            await here.execute("UPDATE workflow_executions SET status = $1, finished_at = now()", status)
         queue_id = (await here.item(execution_id))["id"]
         async with here.database.transaction() as connection:
             await put_aside(connection, Stray(queue_id, execution_id, status))
@@ -137,3 +171,12 @@ async def test_an_item_that_needs_no_start_is_put_aside(database_url, status, le
             assert messages(caplog) == ["execution_not_found_for_retry", "queue_item_failed"]
         if status == "PAUSED":
             assert not item["due"]
+
+
+async def test_an_item_that_somebody_has_put_in_line_again_meanwhile_stays(database_url):
+    async with place(database_url) as here:
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        queue_id = (await here.item(execution_id))["id"]
+        async with here.database.transaction() as connection:
+            await put_aside(connection, Stray(queue_id, execution_id, "FAILED"))
+        assert (await here.item(execution_id))["status"] == "PENDING"

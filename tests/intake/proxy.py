@@ -1,4 +1,4 @@
-"""A way to PostgreSQL that can swallow one answer: the statement was done, and nobody hears of it."""
+"""A way to PostgreSQL that can swallow one answer, or fall silent: nothing says that the other end is gone."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,6 +16,12 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.swallowed = 0
+        self._silenced = 0
+        self._connections = 0
+
+    def fall_silent(self) -> None:
+        """For whoever is connected now: what they say reaches nobody, and nothing breaks. New connections are well."""
+        self._silenced = self._connections
 
     def swallow(self, marker: bytes) -> None:
         self._marker = marker
@@ -38,9 +44,13 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         upstream, downstream = await asyncio.open_connection(self._host, self._port)
-        answers = asyncio.create_task(self._answer(upstream, writer))
+        self._connections += 1
+        number = self._connections
+        answers = asyncio.create_task(self._answer(number, upstream, writer))
         try:
             while data := await reader.read(1 << 16):
+                if number <= self._silenced:
+                    continue
                 if self._marker is not None and self._marker in data:
                     self._marker = None
                     answers.cancel()
@@ -56,9 +66,12 @@ class Proxy:
                 each.transport.abort()
             await asyncio.gather(answers, return_exceptions=True)
 
-    async def _answer(self, upstream: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, number: int, upstream: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         while data := await upstream.read(1 << 16):
-            writer.write(data)
+            if number > self._silenced:
+                writer.write(data)
         writer.close()
 
 

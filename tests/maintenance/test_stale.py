@@ -48,6 +48,20 @@ async def test_a_run_whose_fifth_worker_dies_has_failed_and_the_others_of_that_w
         ]
 
 
+async def test_a_run_that_was_to_be_canceled_when_its_worker_died_needs_no_other_worker(database_url):
+    async with place(database_url) as here:
+        canceled, other = await line_up(here.database, await workspace(here.database, limit=2), 2)
+        await here.claim(await here.worker(), 2)
+        ask = "INSERT INTO signals (execution_id, kind, run, void) VALUES ($1, 'CANCEL', 1, $2 = 'void')"
+        await here.execute(ask, canceled, "")
+        await here.execute(ask, other, "void")
+        await here.execute("UPDATE processes SET dead = true")
+        await recover_items(here.database, here.announcer, stale_after=300)
+        assert (await here.execution(canceled))["status"] == "CANCELED"
+        assert await here.item(canceled) is None
+        assert (await here.execution(other))["status"] == "RUNNING"
+
+
 async def test_its_slot_is_free_then(database_url):
     async with place(database_url) as here:
         at = await workspace(here.database, limit=1)

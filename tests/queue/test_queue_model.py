@@ -48,7 +48,6 @@ from riven.queue.settle import (
     hold_back,
     mark_failed,
     release_to_pending,
-    remove_item,
     settle_dispatched,
 )
 
@@ -450,9 +449,8 @@ class Queue(RuleBasedStateMachine):
         self.announce(*(run.place for run in ready))
 
     @on(driven)
-    def hold_back_and_remove_touch_only_what_is_in_line(self, run):
+    def hold_back_touches_only_what_is_in_line(self, run):
         self.do(lambda c: hold_back(c, run.item.id))
-        self.do(lambda c: remove_item(c, run.item.id))
 
     # ---- ends ------------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ is dead and its item back in line, there is nobody who could be asked to end it.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -25,6 +26,12 @@ _CANCEL_NODES = load("riven.completion", "cancel_nodes")
 _CANCEL_UNSTARTED = load("riven.completion", "cancel_unstarted")
 _END = load("riven.completion", "end_undriven")
 
+_CANCELED = """
+SELECT DISTINCT e.id
+FROM signals g
+JOIN workflow_executions e ON e.id = g.execution_id AND e.run = g.run
+WHERE g.execution_id = ANY ($1::uuid[]) AND g.kind = 'CANCEL' AND g.seq IS NULL AND NOT g.void
+"""
 _OVERDUE = load("riven.completion", "overdue")
 
 FINISHED = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELED})
@@ -105,6 +112,11 @@ async def end_undriven(
         return False
     await end_held(connection, held, status, error_class, message)
     return True
+
+
+async def find_canceled(connection: Connection, executions: Sequence[UUID]) -> list[UUID]:
+    """Those among them whose driver was asked to cancel them and has not come to it: without one, end them."""
+    return [row["id"] for row in await connection.fetch(_CANCELED, list(executions))]
 
 
 async def overdue(connection: Connection, most: int) -> list[tuple[UUID, UUID]]:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from riven.completion.undriven import end_undriven
+from riven.completion.undriven import end_undriven, find_canceled
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
 from riven.engines.port import Engine, EngineAwayError, StartRefusedError, StartRequest, StartResult
 from riven.queue.claim import Claimed, Fault, Stray
+from riven.queue.repair import remove_finished
 from riven.queue.settle import (
     Drive,
     Released,
@@ -20,7 +21,6 @@ from riven.queue.settle import (
     hold_back,
     mark_failed,
     release,
-    remove_item,
 )
 from riven.telemetry.crashpoints import crash_point
 from riven.telemetry.metrics import DISPATCH_ATTEMPTS, DISPATCH_FAILURES, ITEMS_PROCESSED
@@ -127,7 +127,9 @@ async def start_execution(
         ITEMS_PROCESSED.add("postponed")
         _tell(ids, error)
         async with database.transaction() as connection:
-            await _release(connection, claimed, counted=False, delay=ENGINE_AWAY_DELAY, error=str(error))
+            delay = ENGINE_AWAY_DELAY
+            if await _release(connection, claimed, counted=False, delay=delay, error=str(error)) is not None:
+                await _end_canceled(connection, claimed)
         return None
     crash_point("after_start")
     ITEMS_PROCESSED.add("dispatched")
@@ -146,7 +148,7 @@ async def _refused(database: Database, claimed: Claimed, error: str, max_attempt
     async with database.transaction() as connection:
         delay = backoff(claimed.attempts + 1)
         released = await _release(connection, claimed, counted=True, delay=delay, error=error)
-        if released is None:
+        if released is None or await _end_canceled(connection, claimed):
             return
         own = await attempts_allowed(connection, claimed.workspace_id)
         failed = released.attempts >= (max_attempts if own is None else own)
@@ -159,6 +161,13 @@ async def _refused(database: Database, claimed: Claimed, error: str, max_attempt
     if failed:
         DISPATCH_ATTEMPTS.observe(released.attempts)
         _log.error("queue_item_failed", extra={"queueId": str(claimed.queue_id), "error": error})
+
+
+async def _end_canceled(connection: Connection, claimed: Claimed) -> bool:
+    """Whether somebody has asked for that while the start was under way: nobody else is going to do it."""
+    if not await find_canceled(connection, [claimed.execution_id]):
+        return False
+    return await end_undriven(connection, claimed.execution_id, ExecutionStatus.CANCELED)
 
 
 async def _release(
@@ -207,7 +216,6 @@ async def put_aside(connection: Connection, stray: Stray) -> None:
             _log.error("queue_item_failed", extra={"queueId": queue_id, "error": "the execution is gone"})
     elif stray.status == "PAUSED":
         await hold_back(connection, stray.queue_id)
-    else:
-        await remove_item(connection, stray.queue_id)
+    elif await remove_finished(connection, stray.queue_id):  # if nobody has begun it anew meanwhile
         ITEMS_PROCESSED.add("dropped")
         _log.warning("queue_item_without_work", extra={"queueId": queue_id, "executionId": execution_id})

@@ -2,7 +2,7 @@
 
 import logging
 
-from riven.completion.undriven import end_undriven
+from riven.completion.undriven import end_undriven, find_canceled
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
@@ -19,16 +19,20 @@ _log = logging.getLogger("riven.maintenance")
 
 
 async def recover_items(database: Database, announcer: Announcer, *, stale_after: float) -> None:
-    """All of them. A run whose owners died again and again ends in the transaction that finds it."""
+    """All of them. Runs that were to be canceled, or whose owners died again and again, end in the same transaction."""
     while True:
         async with database.transaction() as connection:
             found = await recover_stale_items(connection, stale_after=stale_after)
+            for execution_id in await find_canceled(connection, [item.execution_id for item in found]):
+                with apart(executionId=str(execution_id)):
+                    async with connection.savepoint():
+                        await end_undriven(connection, execution_id, ExecutionStatus.CANCELED)
             lost = []
             for item in filter(_is_lost, found):
                 with apart(executionId=str(item.execution_id)):
                     async with connection.savepoint():
-                        await _end(connection, item)
-                    lost.append(item)
+                        if await _end(connection, item):
+                            lost.append(item)
         announcer.announce({item.workspace_id for item in found})
         for reason, count in (
             ("stale", sum(item.stale for item in found)),
@@ -49,8 +53,8 @@ def _is_lost(item: Recovered) -> bool:
     return item.recoveries >= LAST_RECOVERY
 
 
-async def _end(connection: Connection, item: Recovered) -> None:
-    await end_undriven(
+async def _end(connection: Connection, item: Recovered) -> bool:
+    return await end_undriven(
         connection,
         item.execution_id,
         ExecutionStatus.FAILED,

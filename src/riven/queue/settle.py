@@ -16,7 +16,6 @@ _ATTEMPTS_ALLOWED = "SELECT max_attempts FROM workspaces WHERE id = $1"
 _HOLD_BACK = (
     "UPDATE execution_queue SET due = false, available_at = NULL WHERE id = $1 AND status = 'PENDING'"
 )
-_REMOVE = "DELETE FROM execution_queue WHERE id = $1 AND status = 'PENDING'"
 
 FIRST_BACKOFF = 5.0
 LONGEST_BACKOFF = 300.0
@@ -105,8 +104,3 @@ async def mark_failed(connection: Connection, queue_id: UUID, error: str) -> boo
 async def hold_back(connection: Connection, queue_id: UUID) -> None:
     """Not due any more, until somebody wakes it."""
     await connection.execute(_HOLD_BACK, queue_id)
-
-
-async def remove_item(connection: Connection, queue_id: UUID) -> None:
-    """Out of line: there is nothing left to start."""
-    await connection.execute(_REMOVE, queue_id)

@@ -188,9 +188,8 @@ EVENTS: Final = (
           "A process gave no sign of life for a lease: what it held goes back in line."),
     Event("process_judged_dead", "WARNING", ("processId",), "This process was frozen or cut off; it registers anew."),
     Event("dispatch_turn_failed", "WARNING", ("error",), "The database did not answer the dispatcher; it asks again."),
-    Event("wake_listener_lost", "WARNING", ("error",), "The connection that hears wake-ups broke; it is made anew."),
-    Event("listener_lost", "WARNING", ("channel", "error"), "The connection that hears a channel broke; it is made anew."),
-    Event("wake_up_lost", "WARNING", ("error",), "A wake-up could not be sent; the others' poll finds the work."),
+    Event("listener_lost", "WARNING", ("channels", "error"), "The connection that hears channels broke; it is made anew."),
+    Event("wake_up_lost", "WARNING", ("error",), "A wake-up could not be sent, or not be heeded; it is tried again."),
     # runs
     Event("execution_started", "INFO", ("executionId", "workflow"), "A run begins."),
     Event("nodes_ready", "INFO", ("executionId", "count"), "So many nodes were given to be run."),

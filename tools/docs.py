@@ -21,6 +21,7 @@ from http_problems_page import http_problems_page
 from node_types_page import node_types_page
 from problems_page import problems_page
 from settings_page import settings_page
+from tables_page import tables_page
 from telemetry_pages import log_events_page, metrics_page
 
 from riven.cli.app import run_app
@@ -153,6 +154,7 @@ PAGES = {
     "docs/reference/node-types.md": node_types_page,
     "docs/reference/problems.md": problems_page,
     "docs/reference/settings.md": settings_page,
+    "docs/reference/tables.md": tables_page,
 }
 
 

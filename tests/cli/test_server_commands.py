@@ -310,6 +310,22 @@ def test_what_failed_is_tried_again_or_run_anew(riven: Call) -> None:
     assert refused(riven("executions", "retry", greeted))
 
 
+def test_many_are_tried_again_whichever_of_them_are_refused(riven: Call) -> None:
+    failed = [started(riven, "fails", "--label", "batch=1") for _ in range(2)]
+    for id in failed:
+        riven("executions", "watch", id)
+    listed = done(riven("executions", "list", "--label", "batch=1", "--ids"))
+    assert listed.split() == failed[::-1]
+    greeted = started(riven, "greet")
+    done(riven("executions", "watch", greeted))
+    ran = riven("executions", "retry", failed[0], greeted, failed[1])
+    assert ran.returncode == 1
+    assert [line.split()[0] for line in ran.stdout.splitlines()] == failed
+    assert ran.stderr.startswith(f"riven: {greeted}: ")
+    assert ran.stderr.count("\n") == 1
+    assert refused(riven("executions", "retry", "--wait", *failed), 2)
+
+
 def test_an_execution_that_is_not_there_is_said(riven: Call) -> None:
     for command in ("show", "watch", "cancel", "retry"):
         assert refused(riven("executions", command, "00000000-0000-0000-0000-000000000000"))

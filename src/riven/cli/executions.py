@@ -8,7 +8,7 @@ from riven.cli.app import DONE, examples, help_if_alone
 from riven.cli.columns import columns
 from riven.cli.ending import json_text
 from riven.cli.lettering import printable
-from riven.cli.output import say
+from riven.cli.output import say, say_lines
 from riven.cli.quantities import duration_words
 from riven.cli.server import (
     Server,
@@ -58,6 +58,7 @@ def executions() -> None:
         "riven executions list",
         "riven executions list --workflow refund --status FAILED --limit 20",
         "riven executions list --label customer=acme --created-after 2026-11-19T00:00:00Z --json",
+        "riven executions list --status FAILED --ids --limit 1000 | xargs -r riven executions retry",
     ),
 )
 @click.option("--workflow", metavar="NAME", help="Those of this workflow.")
@@ -83,6 +84,7 @@ def executions() -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=50, show_default=True, metavar="N", help="At most so many."
 )
+@click.option("--ids", is_flag=True, help="Print their ids alone, for other commands.")
 @workspace_option
 @json_option
 @server_options
@@ -92,6 +94,7 @@ def list_all(
     statuses: tuple[str, ...],
     labels: tuple[str, ...],
     limit: int,
+    ids: bool,
     workspace: str | None,
     as_json: bool,
     **given: Any,  # noqa: ANN401 - options as they are
@@ -114,6 +117,9 @@ def list_all(
         return found
 
     found = talk(server, conversation)
+    if ids:
+        say_lines(each["executionId"] for each in found)
+        return DONE
     if as_json:
         print_json(found)
         return DONE

@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable
 
 import click
 
-from riven.cli.app import DONE, examples
-from riven.cli.arguments import parse_input, parse_json
+from riven.cli.app import DONE, FAILED, examples
+from riven.cli.arguments import CallError, parse_input, parse_json
 from riven.cli.json_files import read_json
 from riven.cli.lettering import printable
-from riven.cli.output import say
-from riven.cli.server import Server, json_option, print_json, server_options, talk
+from riven.cli.output import complain, say
+from riven.cli.server import Server, json_option, print_json, refusal_words, server_options, talk
 from riven.cli.start import follow_to_end
+from riven.client.errors import RefusedError
 from riven.client.http import Client, Object
 from riven.wire.document import Json
 
@@ -46,17 +47,27 @@ def resume(server: Server, *, execution_ids: tuple[str, ...], as_json: bool) -> 
     return _each(server, execution_ids, Client.resume, "goes on", as_json=as_json)
 
 
-@click.command(short_help="Go on from what failed.", epilog=examples(f"riven executions retry {_ID} --wait"))
-@execution_argument
+@click.command(
+    short_help="Go on from what failed.",
+    epilog=examples(
+        f"riven executions retry {_ID} --wait",
+        "riven executions list --status FAILED --ids | xargs -r riven executions retry",
+    ),
+)
+@click.argument("execution_ids", nargs=-1, required=True, metavar="EXECUTION...")
 @wait_option
 @json_option
 @server_options
-def retry(server: Server, *, execution_id: str, wait: bool, as_json: bool) -> int:
-    """Go on with a failed or canceled execution from what failed; what completed is kept."""
-    answer = talk(server, lambda client: client.retry(execution_id))
-    if wait:
-        return follow_to_end(server, execution_id, as_json=as_json)
-    return _tell(answer, execution_id, "is tried again", as_json=as_json)
+def retry(server: Server, *, execution_ids: tuple[str, ...], wait: bool, as_json: bool) -> int:
+    """Go on with failed or canceled executions from what failed; what completed is kept."""
+    if not wait:
+        return _each(server, execution_ids, Client.retry, "is tried again", as_json=as_json)
+    if len(execution_ids) > 1:
+        raise CallError(
+            "--wait shows one execution; leave it out, and see how they do with 'executions list'"
+        )
+    talk(server, lambda client: client.retry(execution_ids[0]))
+    return follow_to_end(server, execution_ids[0], as_json=as_json)
 
 
 @click.command(
@@ -187,16 +198,28 @@ def _each(
     *,
     as_json: bool,
 ) -> int:
-    async def conversation(client: Client) -> list[Object]:
-        return [await act(client, each) for each in execution_ids]
+    """One that is refused holds up no other; then the exit code is 1."""
+    answers: list[Object] = []
 
-    answers = talk(server, conversation)
+    async def conversation(client: Client) -> int:
+        refusals = 0
+        for each in execution_ids:
+            try:
+                answers.append(await act(client, each))
+            except RefusedError as refused:
+                if len(execution_ids) == 1:
+                    raise
+                complain(f"riven: {printable(each)}: {refusal_words(refused)}")
+                refusals += 1
+                continue
+            if not as_json:
+                _tell(answers[-1], each, said, as_json=False)
+        return refusals
+
+    refusals = talk(server, conversation)
     if as_json:
-        print_json(answers if len(answers) > 1 else answers[0])
-        return DONE
-    for answer, execution_id in zip(answers, execution_ids, strict=True):
-        _tell(answer, execution_id, said, as_json=False)
-    return DONE
+        print_json(answers if len(execution_ids) > 1 else answers[0])
+    return FAILED if refusals else DONE
 
 
 def _tell(answer: Object, execution_id: str, said: str, *, as_json: bool) -> int:

@@ -1,5 +1,8 @@
 """What all tables share: naming of constraints, columns of every table, checks on texts that are enums.
 
+What a table, a column and an index is for stands with it (`info["about"]`, `doc`, `info["for"]`): the reference of
+tables is made from that.
+
 JSON that tenants send is kept as `json`, not `jsonb`: it keeps integers, key order and every legal string as they were
 sent (`jsonb` refuses the NUL escape). Labels are `jsonb`, because lists filter by them.
 """
@@ -27,8 +30,8 @@ def own_id() -> Column[Any]:
     return Column("id", Uuid, primary_key=True, server_default=text("gen_random_uuid()"))
 
 
-def now_column(name: str) -> Column[Any]:
-    return Column(name, TIME, nullable=False, server_default=text("now()"))
+def now_column(name: str, doc: str | None = None) -> Column[Any]:
+    return Column(name, TIME, nullable=False, server_default=text("now()"), doc=doc)
 
 
 def one_of(column: str, values: Iterable[str]) -> CheckConstraint:

@@ -1,8 +1,11 @@
-"""The tutorial works: every document in it is written down, every command is run, every answer is compared.
+"""Pages that are followed work: every document in them is written down, every command is run, every answer is compared.
+
+Those are the tutorials, and whichever how-to pages show what commands answer.
 
 A block of code whose first line is a comment with a file's name is that file. In a block `console`, lines after `$ `
 are commands and the lines below one are its answer; `$ echo $?` asks for its exit code. Times, ids and dates differ
-from run to run and are compared by their kind. Where a block `sh` says `riven dev`, that goes on beside the rest.
+from run to run and are compared by their kind. Where a block `sh` begins with `riven dev`, that goes on beside the rest;
+other blocks `sh` are for servers that the tests have not.
 """
 
 import contextlib
@@ -16,7 +19,11 @@ from pathlib import Path
 import pytest
 from tests.main.developing import Dev
 
-TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorial").glob("*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [
+    *sorted((DOCS / "tutorial").glob("*.md")),
+    *(page for page in sorted((DOCS / "how-to").glob("*.md")) if "```console" in page.read_text("utf-8")),
+]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VARYING = [
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
@@ -61,13 +68,13 @@ def run(command: str, folder: Path, url: str | None) -> subprocess.CompletedProc
     )
 
 
-def test_there_is_a_tutorial() -> None:
-    assert TUTORIALS
+def test_there_are_pages_to_follow() -> None:
+    assert len(PAGES) >= 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
-def test_every_command_answers_as_the_tutorial_says(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_answers_as_the_page_says(page: Path, tmp_path: Path) -> None:
     with contextlib.ExitStack() as beside:
         follow(page, tmp_path, beside)
 
@@ -75,9 +82,11 @@ def test_every_command_answers_as_the_tutorial_says(page: Path, tmp_path: Path) 
 def follow(page: Path, folder: Path, beside: contextlib.ExitStack) -> None:
     code, compared, url = 0, 0, None
     for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language == "sh":  # sets up what the tests have
-            if text.strip() == "riven dev":
-                url = str(beside.enter_context(Dev(folder / "riven")).ready().state["url"])
+        if language == "sh":
+            program, *arguments = shlex.split(text, comments=True)
+            if [program, *arguments[:1]] == ["riven", "dev"]:
+                dev = Dev(folder / "riven", *arguments[1:], folder=folder)
+                url = str(beside.enter_context(dev).ready().state["url"])
             continue
         if language != "console":
             name = re.match(r"# ([\w.-]+)\n", text)

@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check format test test-fast dev demo bench bench-core house lock docs clean
+.PHONY: help setup check format test test-fast dev demo bench bench-peers bench-core house lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,8 +43,11 @@ dev: setup ## the whole product on this machine, until Ctrl-C
 demo: setup ## start the product, run an example on it over HTTP, stop it
 	@$(BIN)/python tools/demo.py
 
-bench: setup ## measure riven over HTTP: QUICK=1 a short look, ONLY=W1,W4 some workloads
-	$(BIN)/python -m bench $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+bench: setup ## measure riven beside its peers: QUICK=1 ONLY=W1,W4 PEERS=riven,dbos ENGINE=temporal RECORD=1 W9=1000000
+	@$(BIN)/python -m bench $(if $(ENGINE),--engine $(ENGINE)) $(if $(W9),--admissions $(W9)) $(if $(QUICK),--size quick) $(if $(ONLY),--only $(ONLY)) $(if $(PEERS),--peers $(PEERS)) $(if $(RECORD),--record)
+
+bench-peers: setup ## install the peers of `make bench` where BENCH_VENVS says
+	@$(BIN)/python -m bench.install
 
 bench-core: setup ## measure coordinator, validation, run and start-up, with goals
 	$(BIN)/python bench/bench_core.py

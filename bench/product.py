@@ -1,18 +1,22 @@
 """A riven of its own: `riven dev` on an empty directory, gone afterwards."""
 
+import asyncio
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from bench.exchange import ExchangeError
 
 ROOT = Path(__file__).parents[1]
 READY_WITHIN = 120.0
@@ -37,6 +41,28 @@ def data_directory() -> Path:
     return directory
 
 
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+async def until_answered(ask: Callable[[], Awaitable[tuple[int, bytes]]], wanted: set[int]) -> None:
+    """By one of these statuses."""
+    answer: object = None
+    end = time.monotonic() + READY_WITHIN
+    while time.monotonic() < end:
+        try:
+            answer = await ask()
+        except (OSError, ExchangeError) as error:
+            answer = error
+        else:
+            if answer[0] in wanted:
+                return
+        await asyncio.sleep(0.2)
+    raise RuntimeError(f"no answer that was wanted: {answer}")
+
+
 @contextmanager
 def own_directory(name: str) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=data_directory()))
@@ -48,8 +74,9 @@ def own_directory(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def running(process: subprocess.Popen[Any]) -> Iterator[subprocess.Popen[Any]]:
-    """Ended afterwards, in order if it can."""
+def running(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[Any]]:  # noqa: ANN401 - Popen's
+    """A process, ended afterwards, in order if it can."""
+    process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, **options)  # noqa: S603 - our own commands
     try:
         yield process
     finally:
@@ -69,15 +96,8 @@ def riven_dev(*arguments: str) -> Iterator[Product]:
     own = {name: value for name, value in ENVIRONMENT.items() if not name.startswith("RIVEN_")}
     with own_directory("riven") as directory, (directory / "dev.out").open("wb") as output:
         product = Product(directory / "data")
-        dev = subprocess.Popen(  # noqa: S603 - our own command
-            [*command, "--data-dir", str(product.data)],
-            cwd=ROOT,
-            env=own,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        with running(dev):
+        command += ["--data-dir", str(product.data)]
+        with running(*command, env=own, stdout=output, stderr=subprocess.STDOUT) as dev:
             end = time.monotonic() + READY_WITHIN
             while not (product.data / "dev.json").exists():
                 if dev.poll() is not None or time.monotonic() > end:

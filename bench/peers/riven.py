@@ -95,11 +95,7 @@ class Riven(Peer):
         raise RuntimeError(f"the events of execution {run} ended before it did")
 
     async def wait_all(self, runs: list[str]) -> None:  # noqa: ARG002 - they are all there are
-        while True:
-            now = await self._exchange.ask("GET", f"{API}/workspaces/{self._workspace_id}/capacity")
-            if not now["inUse"] and not now["waiting"]:
-                return
-            await asyncio.sleep(LOOK_EVERY)
+        await until_idle(self._exchange, self._workspace_id)
 
     async def verify(self) -> None:
         for status in ("FAILED", "CANCELED"):
@@ -135,6 +131,19 @@ async def opened(engine: str = "embedded") -> AsyncIterator[Riven]:
 def connected(product: Product) -> Exchange:
     state = product.state
     return Exchange(state["url"], {"Authorization": f"Bearer {state['apiKey']}"})
+
+
+async def capacity(exchange: Exchange, workspace_id: str) -> dict[str, int]:
+    return dict(await exchange.ask("GET", f"{API}/workspaces/{workspace_id}/capacity"))
+
+
+async def until_idle(exchange: Exchange, workspace_id: str) -> None:
+    """Nothing runs there, nothing is in line."""
+    while True:
+        now = await capacity(exchange, workspace_id)
+        if not now["inUse"] and not now["waiting"]:
+            return
+        await asyncio.sleep(LOOK_EVERY)
 
 
 async def publish(exchange: Exchange, workspace_id: str, name: str, text: dict[str, Any]) -> None:

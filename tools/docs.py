@@ -16,6 +16,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import click
+from client_page import client_methods, enqueue_signature
 from http_api_page import http_api_page
 from http_problems_page import http_problems_page
 from node_types_page import node_types_page
@@ -144,6 +145,7 @@ SECTIONS = {
     "ARCHITECTURE.md": {"modules": module_map},
     "docs/reference/command-line.md": {"commands": command_line},
     "docs/reference/joins.md": {"edges": edge_table, "joins": join_table},
+    "docs/reference/python-client.md": {"methods": client_methods, "enqueue": enqueue_signature},
     "docs/reference/states.md": {"phases": state_diagram},
 }
 PAGES = {

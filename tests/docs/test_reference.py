@@ -5,14 +5,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
+from riven.api.executions.views import WaitingBody
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus, NodeStatus, SkipReason
 from riven.documents.load import load_document
 from riven.documents.schema import document_schema
 from riven.nodes.registry import Registry
+from riven.views.events import Event
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -42,6 +45,15 @@ def test_every_field_of_a_document_is_explained() -> None:
     parts = [schema, *(schema["$defs"][part] for part in ("NodeFields", "RetryFields", "EdgeFields"))]
     fields = {field for part in parts for field in part["properties"]}
     assert fields - explained("document.md") == set()
+
+
+def test_every_kind_of_event_is_explained() -> None:
+    names = get_args(get_type_hints(Event)["name"])
+    assert set(names) - explained("events.md") == set()
+
+
+def test_every_reason_for_waiting_is_explained() -> None:
+    assert set(get_args(get_type_hints(WaitingBody)["kind"])) - explained("executions.md") == set()
 
 
 def test_the_example_document_is_valid() -> None:

@@ -81,6 +81,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
+        """Ends its connections."""
         await self._http.aclose()
 
     # ---- executions --------------------------------------------------------------------------------------------------
@@ -121,6 +122,7 @@ class Client:
         return [_started(each) for each in answer["executions"]]
 
     async def execution(self, execution_id: str) -> Object:
+        """As it is now, without its nodes."""
         return await self._read(f"/workflow/executions/{_part(execution_id)}")
 
     async def executions(self, **filters: Json) -> Object:
@@ -149,12 +151,15 @@ class Client:
         return answer
 
     async def cancel(self, execution_id: str) -> Object:
+        """What waits ends at once, what runs soon."""
         return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/cancel")
 
     async def pause(self, execution_id: str) -> Object:
+        """Start nothing more of it; what runs finishes."""
         return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/pause")
 
     async def resume(self, execution_id: str) -> Object:
+        """In line again."""
         return await self._send("POST", f"/workflow/executions/{_part(execution_id)}/resume")
 
     async def signal(self, execution_id: str, name: str, payload: Json = None) -> Object:
@@ -244,6 +249,7 @@ class Client:
     # ---- the rest ----------------------------------------------------------------------------------------------------
 
     async def queue_item(self, queue_id: str) -> Object:
+        """Its place in line; 404 once its run is over."""
         return await self._read(f"/workflow/queue/{_part(queue_id)}")
 
     async def put_workflow(
@@ -263,6 +269,7 @@ class Client:
         return await self._send("POST", f"/workspaces/{workspace_id}/workflows/{_part(name)}/publish")
 
     async def workflow(self, workspace_id: str, name: str) -> Object:
+        """With its draft."""
         return await self._read(f"/workspaces/{workspace_id}/workflows/{_part(name)}")
 
     async def workflows(self, workspace_id: str, **filters: Json) -> Object:
@@ -278,6 +285,7 @@ class Client:
         return await self._read("/workspaces", filters)
 
     async def workspace(self, workspace_id: str) -> Object:
+        """With the limits in force."""
         return await self._read(f"/workspaces/{_part(workspace_id)}")
 
     async def create_workspace(
@@ -293,6 +301,7 @@ class Client:
         return await self._send("PATCH", f"/workspaces/{_part(workspace_id)}", change)
 
     async def capacity(self, workspace_id: str) -> Object:
+        """The limits, what uses them, and the line in front."""
         return await self._read(f"/workspaces/{_part(workspace_id)}/capacity")
 
     async def keys(self, workspace_id: str | None, **filters: Json) -> Object:
@@ -307,6 +316,7 @@ class Client:
         return await self._send("POST", keys_path(workspace_id), body)
 
     async def revoke_key(self, key_id: str) -> None:
+        """At once; by the key's id."""
         await self._request("DELETE", f"/keys/{_part(key_id)}")
 
     # ---- requests ----------------------------------------------------------------------------------------------------

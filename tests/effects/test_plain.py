@@ -30,7 +30,7 @@ def nested(levels: int) -> object:
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, 0, -(2**63), 2**63 - 1, 1.5, "", "a\0b", "🙂", [], {}, {"a": [1, {"b": None}]}]
+    "value", [None, True, 0, -(2**63), 2**63 - 1, 1.5, "", "a\\u0000b", "🙂", [], {}, {"a": [1, {"b": None}]}]
 )
 def test_json_is_copied_as_it_is(value: object):
     copied = copy_json(value).value
@@ -73,6 +73,8 @@ def test_tuples_and_subclasses_become_plain():
         ({"a": {1: 2}}, "a", "key 1"),
         ("\ud800", "", "Unicode"),
         ({"\ud800": 1}, "", "Unicode"),
+        ({"a": ["b\0"]}, "a[0]", "NUL"),
+        ({"a": {"\0": 1}}, "a", "NUL"),
         (nested(5_000), "[0]" * 250, "250 levels"),
         (object(), "", "object"),
     ],

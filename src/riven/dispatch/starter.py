@@ -9,7 +9,14 @@ from riven.completion.undriven import end_undriven, find_canceled
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
-from riven.engines.port import Engine, EngineAwayError, StartRefusedError, StartRequest, StartResult
+from riven.engines.port import (
+    MANUAL,
+    Engine,
+    EngineAwayError,
+    StartRefusedError,
+    StartRequest,
+    StartResult,
+)
 from riven.queue.claim import Claimed, Fault, Stray
 from riven.queue.repair import remove_finished
 from riven.queue.settle import (
@@ -191,7 +198,7 @@ def request_of(claimed: Claimed) -> StartRequest:
         version=row["version"],
         version_id=row["workflow_definition_version_id"],
         input=row["input"],
-        trigger=row["trigger"],
+        trigger=MANUAL if row["trigger"] is None else row["trigger"],
         started_at=round(row["started_at"].timestamp() * 1000),
         frozen=row["retry_defaults"],
         run_started_at=round(row["run_started_at"].timestamp() * 1000),

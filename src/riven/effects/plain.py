@@ -17,6 +17,7 @@ from riven.wire.document import Json
 MAX_DEPTH = 250
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_NUL = rb"\u0000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ def copy_json(value: object) -> Copy:
     """A copy that shares nothing with `value`; tuples become lists, subclasses of plain types plain.
 
     Raises:
-        NotJsonError: it holds something that JSON has not, an integer beyond 64 bits, NaN or an infinity.
+        NotJsonError: it holds something that JSON has not, an integer beyond 64 bits, NaN or an infinity, or a NUL
+            character, which PostgreSQL keeps in no text.
     """
     try:
         text = orjson.dumps(value)
@@ -47,7 +49,7 @@ def copy_json(value: object) -> Copy:
         return _carefully(value)
     # NaN is written as null, dates and such as text: then the copy differs from what was given. Integers from 2**63 to
     # 2**64 are written as they are.
-    if copied != value or (len(text) >= 19 and _LONG_NUMBER.search(text)):
+    if copied != value or (len(text) >= 19 and _LONG_NUMBER.search(text)) or _NUL in text:
         return _carefully(value)
     return Copy(copied, text)
 
@@ -84,6 +86,8 @@ def _text(value: str, path: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise NotJsonError(path, "this text is no valid Unicode: it holds half of a character") from None
+    if "\0" in value:
+        raise NotJsonError(path, "this text holds a NUL character, which cannot be kept; take it out")
     return str(value)
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from riven.core.errors import RivenError
 from riven.wire.document import Json
+
+MANUAL: Final[Json] = {"type": "manual"}
+"""What templates see as `trigger` where somebody has asked for the execution, in person or by a program."""
 
 
 class StartResult(Enum):

@@ -34,6 +34,7 @@ from riven.engines.embedded.journal import Listener, MemoryJournal
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.rows import Rows, show_row
 from riven.engines.embedded.timers import WallTimers
+from riven.engines.port import MANUAL
 from riven.nodes.contract import Clock
 from riven.nodes.decisions import Decision
 from riven.nodes.registry import Registry
@@ -45,7 +46,6 @@ WORKSPACE: Mapping[str, Json] = {"id": "local", "name": "local"}
 """What templates see as `workspace` outside of an installation."""
 VERSION = 0
 """What they see as `execution.version`: a file has none, and published ones count from 1."""
-TRIGGER: Mapping[str, Json] = {"type": "manual"}
 
 
 class MemoryEngine:
@@ -182,7 +182,7 @@ def _facts(identity: ExecutionId, document: Document, started_at: int) -> Mappin
     execution = {
         "id": identity, "startedAt": to_rfc3339(started_at), "workflow": document.name, "version": VERSION,
     }  # fmt: skip
-    return {"execution": execution, "workspace": WORKSPACE, "trigger": TRIGGER}
+    return {"execution": execution, "workspace": WORKSPACE, "trigger": MANUAL}
 
 
 def _within(graph: Graph, timeout: float | None) -> Graph:

@@ -5,7 +5,7 @@ before, so that people see it. A batch without outcomes is not waited for: claim
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -62,8 +62,9 @@ class ExecutionJournal:
         revision: int = 0,
         sources: dict[int, UUID],
         lost: Callable[[], None],
+        shared: bool = False,
     ) -> None:
-        """The journal of one driver.
+        """The journal of one driver, or of one of the processes that drive a run together (`shared`).
 
         `about`: a node's type, and its place in document order. `attempts`: the last attempt of each path, of a run that
         is resumed. `revision`: of the latest change before. `sources`: control rows by the identity of the events that
@@ -71,6 +72,7 @@ class ExecutionJournal:
         """
         self._recorder = recorder
         self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
+        self._shared = shared
         self._execution_id = execution_id
         self._begin: Begin | None = begin
         self._progressed = begin.progressed
@@ -85,6 +87,8 @@ class ExecutionJournal:
         self._alarm: asyncio.TimerHandle | None = None
         self._background: asyncio.Task[None] | None = None
         self._sources = sources
+        self._placeless: set[tuple[NodePath, int, Step]] = set()
+        """Answers that are written without their places in the journal."""
 
     def started(self, path: NodePath, attempt: int, at: int, input: Json) -> None:
         self._started[path] = (attempt, at, input)
@@ -92,11 +96,29 @@ class ExecutionJournal:
         if self._alarm is None:
             self._alarm = asyncio.get_running_loop().call_later(LASTING, self._tell_of_lasting)
 
+    def admitted(self, token: int) -> None:
+        """The same run, admitted again: what is written from now on is written by this token."""
+        self._key["token"] = token
+
+    def known(self, path: NodePath, attempt: int) -> None:
+        """Another process has told of this attempt."""
+        self._attempts[path] = max(attempt, self._attempts.get(path, 0))
+
     async def write(self, entry: Entry) -> None:
         """Durable when this returns, as far as anything in it has to be."""
+        await self._write(lambda: self._build([entry], ()))
+
+    async def write_together(self, performed: Sequence[StepEnded], entries: Sequence[Entry]) -> None:
+        """The same for many entries. `performed`: answers whose place in the journal is not known yet.
+
+        When it is, they come again with an entry, and only their place is written.
+        """
+        await self._write(lambda: self._build(entries, performed))
+
+    async def _write(self, build: Callable[[], RunWrite]) -> None:
         async with self._order:
-            write = self._build(entry)
-            if write.nodes or write.scopes or write.timers or write.read or entry.end is not None:
+            write = build()
+            if write.nodes or write.scopes or write.timers or write.read or write.ends:
                 if not self._started and self._alarm is not None:
                     self._alarm.cancel()
                     self._alarm = None
@@ -112,8 +134,37 @@ class ExecutionJournal:
 
     # ---- rows --------------------------------------------------------------------------------------------------------
 
-    def _build(self, entry: Entry) -> RunWrite:
+    def _build(self, entries: Sequence[Entry], performed: Sequence[StepEnded]) -> RunWrite:
+        if self._shared:
+            self.revision = 0
         rows = _Rows(self._execution_id)
+        for ended in performed:
+            self._answered(rows, None, ended)
+            self._placeless.add((ended.answer.path, ended.attempt, ended.step))
+        for entry in entries:
+            self._enter(rows, entry)
+        end = entries[-1].end if entries else None
+        progress = self._progress(entries)
+        move = None
+        something = bool(rows.nodes or rows.scopes or rows.timers or rows.read)
+        if end is not None:
+            move = {**self._begun(), **progress, **_end(rows, end)}
+        elif progress or (something and (self._shared or self._begin is not None)):
+            move = {**self._begun(), **progress, "phase": "EXECUTING_NODES"}
+        return self._run_write(rows, move)
+
+    def _run_write(self, rows: "_Rows", move: dict[str, Any] | None) -> RunWrite:
+        return RunWrite(
+            **self._key,
+            nodes=[self._revised(row) for row in rows.nodes.values()],
+            move=move and {**self._revised(move), "shared": self._shared},
+            scopes=list(rows.scopes.values()),
+            timers=rows.timers,
+            read=rows.read,
+            blobs=rows.blobs,
+        )
+
+    def _enter(self, rows: "_Rows", entry: Entry) -> None:
         ended = iter(entry.ended)
         for seq, event in enumerate(entry.events, entry.seq):
             if isinstance(event, NodeCompleted | NodeFailed):
@@ -132,29 +183,13 @@ class ExecutionJournal:
         for settled in entry.settled:
             if not settled.path.endswith("]"):
                 self._settled(rows, settled)
-        progress = self._progress(entry)
-        move = None
-        if entry.end is not None:
-            move = {**self._begun(), **progress, **_end(rows, entry.end)}
-        elif progress or (
-            self._begin is not None and (rows.nodes or rows.scopes or rows.timers or rows.read)
-        ):
-            move = {**self._begun(), **progress, "phase": "EXECUTING_NODES"}
-        return RunWrite(
-            **self._key,
-            nodes=[self._revised(row) for row in rows.nodes.values()],
-            move=move and self._revised(move),
-            scopes=list(rows.scopes.values()),
-            timers=rows.timers,
-            read=rows.read,
-            blobs=rows.blobs,
-        )
 
-    def _progress(self, entry: Entry) -> dict[str, Any]:
+    def _progress(self, entries: Sequence[Entry]) -> dict[str, Any]:
         """The outcome of a node, or the end, shows that the run does not kill whoever drives it."""
         if self._progressed is None:
             return {}
-        if entry.end is None and all(ended.step is Step.EXPAND for ended in entry.ended):
+        ended = [each for entry in entries for each in entry.ended]
+        if all(entry.end is None for entry in entries) and all(each.step is Step.EXPAND for each in ended):
             return {}
         progressed, self._progressed = self._progressed, None
         progressed()
@@ -191,8 +226,13 @@ class ExecutionJournal:
             "status": "RUNNING",
         }
 
-    def _answered(self, rows: "_Rows", seq: int, ended: StepEnded) -> None:
+    def _answered(self, rows: "_Rows", seq: int | None, ended: StepEnded) -> None:
         answer, path = ended.answer, ended.answer.path
+        known = (path, ended.attempt, ended.step)
+        if known in self._placeless:
+            self._placeless.remove(known)
+            self._place(rows, seq, ended)
+            return
         match ended.step:
             case Step.CHECK:
                 scope = rows.scope(path)
@@ -217,12 +257,31 @@ class ExecutionJournal:
                 self._put_error(row, ended)
                 if ended.step is Step.RUN:
                     row["finished_ms"] = answer.at
-                    if isinstance(answer, NodeFailed):
-                        row["status"] = "CANCELED" if answer.canceled else "FAILED"
-                    elif answer.outcome == SKIPPED:
-                        row["status"] = "SKIPPED"
-                    else:
-                        row["status"], row["outcome"] = "COMPLETED", answer.outcome
+                    row["status"] = _status(answer)
+                    if row["status"] == "COMPLETED" and isinstance(answer, NodeCompleted):
+                        row["outcome"] = answer.outcome
+
+    def _place(self, rows: "_Rows", seq: int | None, ended: StepEnded) -> None:
+        """What was answered is written already."""
+        path = ended.answer.path
+        match ended.step:
+            case Step.CHECK:
+                rows.scope(path)["checked_seq"] = seq
+            case Step.OUTPUT if path.endswith("]"):
+                rows.scope(path)["seq"] = seq
+            case Step.OUTPUT if not path:
+                pass
+            case Step.EXPAND:
+                self._node(rows, path, ended.attempt)["expanded_seq"] = seq
+            case _:
+                row = self._node(rows, path, ended.attempt)
+                row["seq"] = seq
+                if ended.step is Step.RUN:
+                    row["status"] = _status(ended.answer)
+
+    def placeless(self, ended: StepEnded) -> None:
+        """It was written by another process, or before: its place in the journal is still to come."""
+        self._placeless.add((ended.answer.path, ended.attempt, ended.step))
 
     def _put_error(self, row: dict[str, Any], ended: StepEnded) -> None:
         if ended.error is not None:
@@ -281,6 +340,8 @@ class ExecutionJournal:
                 self._alarm = asyncio.get_running_loop().call_later(LASTING, self._tell_of_lasting)
 
     async def _record_lasting(self) -> None:
+        if self._shared:
+            self.revision = 0
         rows = []
         for path, (attempt, at, input) in self._started.items():
             if path not in self._told:
@@ -289,8 +350,10 @@ class ExecutionJournal:
         if not rows:
             return
         self._told.update(row["path"] for row in rows)
-        move = {**self._begun(), "phase": "EXECUTING_NODES"} if self._begin is not None else None
-        await self._recorder.record(RunWrite(**self._key, move=move and self._revised(move), nodes=rows))
+        move = None
+        if self._begin is not None or self._shared:
+            move = {**self._revised({**self._begun(), "phase": "EXECUTING_NODES"}), "shared": self._shared}
+        await self._recorder.record(RunWrite(**self._key, move=move, nodes=rows))
 
 
 class _Rows:
@@ -323,6 +386,13 @@ def _end(rows: _Rows, end: ExecutionEnded) -> dict[str, Any]:
         move["error_node"], move["error_type"] = end.error["node"], end.error["type"]
         move["error_message"] = _text(end.error["message"])
     return move
+
+
+def _status(answer: NodeCompleted | NodeFailed) -> str:
+    """Of an action's attempt."""
+    if isinstance(answer, NodeFailed):
+        return "CANCELED" if answer.canceled else "FAILED"
+    return "SKIPPED" if answer.outcome == SKIPPED else "COMPLETED"
 
 
 def _text(message: str) -> str:

@@ -15,7 +15,7 @@ from riven.queue.recover import park_items
 _REST = load("riven.completion", "rest")
 _LOCK_ITEM = "SELECT id FROM execution_queue WHERE execution_id = $1 FOR UPDATE"
 _LOCK_EXECUTION = """
-SELECT workspace_id FROM workflow_executions WHERE id = $1 AND run = $2 AND token = $3 AND status = 'RUNNING' FOR NO KEY UPDATE
+SELECT workspace_id, revision FROM workflow_executions WHERE id = $1 AND run = $2 AND token = $3 AND status = 'RUNNING' FOR NO KEY UPDATE
 """
 
 
@@ -27,12 +27,12 @@ async def rest_run(
     status: ExecutionStatus,
     kind: str | None,
     due: int | None,
-    revision: int,
+    revision: int | None,
     known: Collection[UUID],
 ) -> tuple[Sequence[Control] | None, UUID]:
     """WAITING or PAUSED; the slot is free after the commit. Not done if something was asked that is not `known`.
 
-    `revision`: of the run's latest change before.
+    `revision`: of the run's latest change before; None: the execution's row has it.
 
     Answers what was asked, None if the run rests now, and its workspace.
 
@@ -40,15 +40,17 @@ async def rest_run(
     status. Raises LostRunError.
     """
     await connection.execute(_LOCK_ITEM, execution_id)
-    workspace_id: UUID | None = await connection.fetch_value(_LOCK_EXECUTION, execution_id, run, token)
-    if workspace_id is None:
+    locked = await connection.fetch_row(_LOCK_EXECUTION, execution_id, run, token)
+    if locked is None:
         raise LostRunError(f"execution {execution_id} is driven by somebody else")
+    workspace_id: UUID = locked["workspace_id"]
+    latest = locked["revision"] if revision is None else revision
     unread = [
         control for control in await load_unread(connection, execution_id, run) if control.id not in known
     ]
     if unread:
         return unread, workspace_id
     until = None if due is None else datetime.fromtimestamp(due / 1000, UTC)
-    await connection.execute(_REST, execution_id, status.value, kind, until, revision + 1)
+    await connection.execute(_REST, execution_id, status.value, kind, until, latest + 1)
     await park_items(connection, [(execution_id, until)])
     return None, workspace_id

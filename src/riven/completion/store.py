@@ -93,7 +93,7 @@ class PostgresRunStore:
         status: ExecutionStatus,
         kind: str | None,
         due: int | None,
-        revision: int,
+        revision: int | None,
         known: Collection[UUID],
     ) -> Sequence[Control] | None:
         async def rest() -> tuple[Sequence[Control] | None, UUID]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from riven.core.ids import NodePath
-from riven.core.messages import Event, NodeStatus
+from riven.core.messages import Event, ExecutionStatus, NodeStatus
 from riven.effects.recorder import StepEnded
 from riven.wire.document import Json
 
@@ -79,3 +79,28 @@ class History:
     """Of the latest change of a node."""
     earlier: Earlier | None = None
     """None: this is the first run."""
+    loose: Sequence[StepEnded] = ()
+    """Answers that are recorded, though nobody has taken them in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """An execution as its row tells. Times in milliseconds since the epoch."""
+
+    execution_id: UUID
+    run: int
+    token: int
+    status: ExecutionStatus
+    workspace_id: UUID
+    workspace_name: str | None
+    workflow: str
+    version: int
+    version_id: UUID
+    input: Json
+    trigger: Json
+    started_at: int
+    run_started_at: int
+    frozen: Json
+    base_seq: int
+    asked: bool
+    """Something is there that nobody has read yet."""

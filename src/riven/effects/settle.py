@@ -3,9 +3,9 @@
 from riven.core.errors import ErrorClass
 from riven.core.graph import SKIPPED, SUCCESS, NodeKind
 from riven.core.ids import ROOT_PATH, NodePath
-from riven.core.messages import Finish, NodeCompleted, NodeStatus, SettleNode, Step
+from riven.core.messages import ExecutionStatus, Finish, NodeCompleted, NodeStatus, SettleNode, Step
 from riven.effects.context import RunContext, split_scope
-from riven.effects.recorder import NodeSettled, StepEnded
+from riven.effects.recorder import ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.values import Begun
 from riven.nodes.contract import Waiting
 from riven.nodes.decisions import EXPIRED
@@ -118,6 +118,16 @@ def _error_of(run: RunContext, command: SettleNode) -> Json:
     if command.error_class is ErrorClass.TIMEOUT:
         return {"type": ErrorClass.TIMEOUT.value, "message": "it took longer than its timeout allows"}
     return {"type": _type(command.error_class), "message": "it failed before it began"}
+
+
+def execution_ended(run: RunContext, finish: Finish, at: int) -> ExecutionEnded:
+    match finish.status:
+        case ExecutionStatus.COMPLETED:
+            return ExecutionEnded(finish.status, at, run.values.outputs.get(ROOT_PATH))
+        case ExecutionStatus.FAILED:
+            return ExecutionEnded(finish.status, at, error=execution_error(run, finish))
+        case _:
+            return ExecutionEnded(finish.status, at)
 
 
 def execution_error(run: RunContext, finish: Finish) -> Json:

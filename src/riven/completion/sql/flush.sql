@@ -1,13 +1,15 @@
 -- One flush: what many runs have to record, in one statement and so in one commit.
 -- Items are locked before executions (the lock order), executions FOR SHARE: a claim that takes a run over waits for
 -- this flush, and a run whose token has moved on, or that is no longer RUNNING, is left out with all its rows.
+-- A run that several processes write for (`shared`) is locked against the others, and its rows get their revisions here:
+-- theirs count from 1 with each write. Their item and execution have no owner.
 -- $1: one object a run; $2: rows of nodes; $3: rows of scopes; $4: timers that fired; $5: control rows that were read.
 WITH writes AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset($1::json) AS w (
         id uuid, run int, token bigint, moves bool, begun json, status text, phase text, timeout_ms bigint, output json,
         output_blob uuid, error_type text, error_node text, error_message text, waiting_kind text, due_ms bigint,
-        progress bool, revision bigint
+        progress bool, revision bigint, shared bool
     )
 ), items AS MATERIALIZED (
     SELECT q.id
@@ -16,10 +18,18 @@ WITH writes AS MATERIALIZED (
     WHERE w.moves
     ORDER BY q.id
     FOR UPDATE OF q
-), held AS MATERIALIZED (
-    SELECT w.*
+), common AS MATERIALIZED (
+    SELECT e.id, e.revision
     FROM workflow_executions e
     JOIN writes w ON w.id = e.id
+    WHERE w.shared AND (SELECT count(*) FROM items) >= 0
+    ORDER BY e.id
+    FOR NO KEY UPDATE OF e
+), held AS MATERIALIZED (
+    SELECT w.*, coalesce(c.revision, 0) AS base
+    FROM workflow_executions e
+    JOIN writes w ON w.id = e.id
+    LEFT JOIN common c ON c.id = w.id
     WHERE e.run = w.run AND e.token = w.token AND e.status = 'RUNNING' AND (SELECT count(*) FROM items) >= 0
     ORDER BY e.id
     FOR SHARE OF e
@@ -28,7 +38,7 @@ WITH writes AS MATERIALIZED (
         execution_id, path, attempt, run, place, revision, type, status, settled, outcome, input, output, output_blob_id, error_type,
         error_message, skip_reason, next_retry_at, due_at, started_at, finished_at, expanded_seq, expanded, seq, answer
     )
-    SELECT n.execution_id, n.path, n.attempt, h.run, n.place, n.revision, n.type, n.status, n.settled, n.outcome, n.input, n.output,
+    SELECT n.execution_id, n.path, n.attempt, h.run, n.place, h.base + n.revision, n.type, n.status, n.settled, n.outcome, n.input, n.output,
            n.output_blob, n.error_type, n.error_message, n.skip_reason, to_timestamp(n.next_retry_ms / 1000.0),
            to_timestamp(n.due_ms / 1000.0), to_timestamp(n.started_ms / 1000.0), to_timestamp(n.finished_ms / 1000.0),
            n.expanded_seq, n.expanded, n.seq, n.answer
@@ -58,7 +68,9 @@ WITH writes AS MATERIALIZED (
         seq = coalesce(excluded.seq, t.seq),
         answer = coalesce(excluded.answer, t.answer)
     -- An outcome is written once. What may still follow a failed attempt is that its node is settled without another.
+    -- And where several processes write, the place of its answer in the journal is known only later.
     WHERE t.finished_at IS NULL OR (excluded.settled IS NOT NULL AND t.settled IS NULL)
+       OR (excluded.seq IS NOT NULL AND t.seq IS NULL)
 ), scopes AS (
     INSERT INTO workflow_execution_scopes AS t (
         execution_id, path, run, seq, answer, output, output_blob_id, error, checked_seq, checked
@@ -95,14 +107,14 @@ WITH writes AS MATERIALIZED (
         deadline_at = coalesce(e.deadline_at, e.run_started_at + make_interval(secs => h.timeout_ms / 1000.0)),
         output = h.output, output_blob_id = h.output_blob,
         error_type = h.error_type, error_node = h.error_node, error_message = h.error_message,
-        owner_id = CASE WHEN h.status IS NULL THEN e.owner_id END,
+        owner_id = CASE WHEN h.status IS NULL AND h.shared IS NOT TRUE THEN e.owner_id END,
         finished_at = CASE WHEN h.status IN ('COMPLETED', 'FAILED', 'CANCELED') THEN now() END,
         duration_ms = CASE WHEN h.status IN ('COMPLETED', 'FAILED', 'CANCELED')
                            THEN round(extract(epoch FROM now() - e.started_at) * 1000) END,
         waiting_kind = h.waiting_kind,
         waiting_since = CASE WHEN h.waiting_kind IS NOT NULL THEN now() END,
         waiting_until = to_timestamp(h.due_ms / 1000.0),
-        revision = h.revision,
+        revision = h.base + h.revision,
         recoveries = CASE WHEN h.progress THEN 0 ELSE e.recoveries END,
         suspect = e.suspect AND h.progress IS NOT TRUE
     FROM held h
@@ -110,7 +122,8 @@ WITH writes AS MATERIALIZED (
     RETURNING e.id, e.workspace_id, e.status
 ), settled AS (
     UPDATE execution_queue q
-    SET status = 'DISPATCHED', dispatched_at = now(), attempts = 0
+    SET status = 'DISPATCHED', dispatched_at = now(), attempts = 0,
+        owner_id = CASE WHEN h.shared IS NOT TRUE THEN q.owner_id END
     FROM held h
     WHERE q.execution_id = h.id AND h.moves AND h.status IS NULL AND q.status = 'CLAIMED'
 ), left_line AS (

@@ -8,16 +8,14 @@ up from its journal.
 import asyncio
 import contextlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 from uuid import UUID
 
 from riven.core.coordinator import Coordinator
-from riven.core.errors import ErrorClass, InvalidDocumentError, Severity
-from riven.core.graph import Graph, RetryPolicy
+from riven.core.errors import ErrorClass, InvalidDocumentError
+from riven.core.graph import RetryPolicy
 from riven.core.ids import ExecutionId, NodePath
 from riven.core.messages import (
     CancelRequested,
@@ -27,40 +25,32 @@ from riven.core.messages import (
     PauseRequested,
     ResumeRequested,
 )
-from riven.core.validation import validate
 from riven.documents.input import check_input
-from riven.documents.normalise import build_graph
 from riven.driver.inbox import Inbox
 from riven.driver.loop import Decider, drive
+from riven.driver.rest import Rest
 from riven.effects.context import DEFAULT_NODE_TIMEOUT, RunContext, Timers
 from riven.effects.history import Control, History
-from riven.effects.program import Program, compile_program
+from riven.effects.program import Program
 from riven.effects.recorder import Entry, ExecutionEnded, LostRunError, UnrecordedEndError
 from riven.engines.embedded.kept import Keeping
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Message
-from riven.engines.embedded.performer import EmbeddedPerformer, Rest
+from riven.engines.embedded.performer import EmbeddedPerformer
 from riven.engines.embedded.ports import ReadSecrets, RunJournal, RunStore
 from riven.engines.embedded.resume import replay
 from riven.engines.port import StartRequest, StartResult
+from riven.engines.preparing import Prepared, Preparing, all_problems
 from riven.nodes.contract import Clock
 from riven.nodes.registry import Registry
 from riven.wire.admission import freeze
-from riven.wire.document import Document, Json
+from riven.wire.document import Json
 from riven.wire.times import to_rfc3339
 
-_PROGRAMS = 256
 _DROPPING = 2.0
 """Seconds that dropped runs get to clean up."""
 
 _log = logging.getLogger("riven.engine")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    document: Document
-    graph: Graph
-    program: Program
 
 
 class _RestError(Exception):
@@ -105,7 +95,7 @@ class DurableEngine:
         self.dice = Random()  # noqa: S311 - jitter
         self._ended = ended
         self._runs: dict[UUID, DurableRun] = {}
-        self._prepared: OrderedDict[UUID, Prepared] = OrderedDict()
+        self.preparing = Preparing(registry, store.document)
 
     @property
     def room(self) -> int:
@@ -138,26 +128,6 @@ class DurableEngine:
         run = self._runs.get(execution_id)
         if run is not None:
             run.look()
-
-    async def prepare(self, version_id: UUID) -> Prepared | None:
-        """The version ready to run, from the cache or the store. Raises InvalidDocumentError."""
-        known = self._prepared.get(version_id)
-        if known is not None:
-            self._prepared.move_to_end(version_id)
-            return known
-        document = await self.store.document(version_id)
-        if document is None:
-            return None
-        graph = build_graph(document, self.registry)
-        problems = [problem for problem in validate(graph) if problem.severity is Severity.ERROR]
-        if problems:
-            raise InvalidDocumentError(problems)
-        prepared = self._prepared[version_id] = Prepared(
-            document, graph, compile_program(document, self.registry)
-        )
-        if len(self._prepared) > _PROGRAMS:
-            self._prepared.popitem(last=False)
-        return prepared
 
     async def drain(self, deadline: float) -> None:
         """Let runs end for so many seconds, then drop the rest: whoever called hands them back."""
@@ -219,9 +189,9 @@ class DurableRun:
     async def _run(self) -> None:
         request, engine = self.request, self._engine
         try:
-            prepared = await engine.prepare(request.version_id)
+            prepared = await engine.preparing.prepare(request.version_id)
         except InvalidDocumentError as error:
-            await self._end_without_driving(ErrorClass.VALIDATION_ERROR, _all_problems(error))
+            await self._end_without_driving(ErrorClass.VALIDATION_ERROR, all_problems(error))
             return
         if prepared is None:
             await self._end_without_driving(ErrorClass.DISPATCH_FAILED, "the version of the workflow is gone")
@@ -434,7 +404,3 @@ class DurableRun:
         except LostRunError:
             _log.info("run_lost", extra=self._log_fields)
         _log.error("execution_finished", extra={**self._log_fields, "status": "FAILED", "error": error})
-
-
-def _all_problems(error: InvalidDocumentError) -> str:
-    return "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)

@@ -5,20 +5,17 @@ What a step leaves is kept beside its answer until the driver records the answer
 """
 
 import asyncio
-import logging
-from dataclasses import dataclass
 from typing import assert_never
 from uuid import UUID
 
 from riven.core.coordinator import DEADLINE
 from riven.core.errors import ErrorClass
-from riven.core.ids import ROOT_PATH, NodePath, TimerId
+from riven.core.ids import NodePath, TimerId
 from riven.core.messages import (
     AwaitSignal,
     CancelNode,
     Command,
     Event,
-    ExecutionStatus,
     Finish,
     NodeCompleted,
     NodeFailed,
@@ -35,37 +32,22 @@ from riven.core.messages import (
 )
 from riven.driver.inbox import Inbox
 from riven.driver.performer import Batch
+from riven.driver.rest import Rest, find_rest
 from riven.effects.context import RunContext, Timer
 from riven.effects.execute import execute_step
-from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
-from riven.effects.settle import execution_error, keep_answer, settle
+from riven.effects.recorder import Entry, ExecutionEnded, StepEnded
+from riven.effects.settle import execution_ended, keep_answer, settle
 from riven.engines.embedded.job import AttemptJob
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Mailbox, Message
 from riven.engines.embedded.ports import Journal
-
-_log = logging.getLogger("riven.engine")
+from riven.engines.runlog import log_end, log_nodes
 
 RECEIVED = "received"
 """The outcome of a signal that got its message."""
 
 _TURNS = 100
 """Batches after which others have the event loop, also if neither the journal nor any node made the run wait."""
-
-
-NEAR = 60_000
-"""A run that waits for something nearer than this, in milliseconds, keeps its slot."""
-IMMINENT = 1_000
-"""Not even what waits for a message rests when its time is up before it could be claimed again, or is up already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """Nothing is under way: the run can be parked, or its pause has come into effect."""
-
-    status: ExecutionStatus
-    kind: str | None
-    due: int | None
 
 
 class EmbeddedPerformer:
@@ -113,10 +95,12 @@ class EmbeddedPerformer:
                 self._take_back_message(command)
                 settled.append(settle(run, command, at))
             elif isinstance(command, Finish):
-                end = self._end(command, at)
+                end = execution_ended(run, command, at)
         self.next_seq = batch.seq + len(batch.events)
         await self._journal.write(Entry(batch.seq, batch.events, ended, settled, end))
-        self._log_batch(batch, settled, end)
+        log_nodes(run.execution_id, batch.commands, settled)
+        if end is not None:
+            log_end(run.execution_id, end)
         self._turns += 1
         if self._turns % _TURNS == 0:
             await asyncio.sleep(0)
@@ -128,30 +112,6 @@ class EmbeddedPerformer:
         # The driver answered in our place, because `perform` itself broke.
         error = {"type": ErrorClass.EXECUTION_ERROR.value, "message": "the node could not be started"}
         return StepEnded(event, Step.RUN, self._run.number(event.path, 1), error=error)
-
-    def _end(self, finish: Finish, at: int) -> ExecutionEnded:
-        match finish.status:
-            case ExecutionStatus.COMPLETED:
-                return ExecutionEnded(finish.status, at, self._run.values.outputs.get(ROOT_PATH))
-            case ExecutionStatus.FAILED:
-                return ExecutionEnded(finish.status, at, error=execution_error(self._run, finish))
-            case _:
-                return ExecutionEnded(finish.status, at)
-
-    def _log_batch(self, batch: Batch, settled: list[NodeSettled], end: ExecutionEnded | None) -> None:
-        ids = {"executionId": self._run.execution_id}
-        if _log.isEnabledFor(logging.INFO):
-            ready = sum(1 for c in batch.commands if isinstance(c, StartNode) and c.step is not Step.OUTPUT)
-            if ready:
-                _log.info("nodes_ready", extra={**ids, "count": ready})
-        for node in settled:
-            if node.status is NodeStatus.FAILED and not node.path.endswith("]"):
-                _log.warning("node_failed", extra={**ids, "nodePath": node.path, "error": node.error})
-        if end is not None:
-            level = logging.INFO
-            if end.error is not None and end.error["type"] == ErrorClass.INTERNAL_ERROR.value:
-                level = logging.ERROR
-            _log.log(level, "execution_finished", extra={**ids, "status": end.status, "error": end.error})
 
     # ---- perform -----------------------------------------------------------------------------------------------------
 
@@ -266,32 +226,17 @@ class EmbeddedPerformer:
 
     async def finish(self, finish: Finish) -> None:
         """The journal holds everything but the end."""
-        end = self._end(finish, self._run.clock.now())
+        end = execution_ended(self._run, finish, self._run.clock.now())
         await self._journal.write(Entry(self.next_seq, (), (), (), end))
 
     # ---- rest --------------------------------------------------------------------------------------------------------
 
-    def rest(self) -> "Rest | None":
+    def rest(self) -> Rest | None:
         """Whether the run can give back its slot, nothing being under way: call it when the inbox is empty."""
         if self._jobs or self._answers:
             return None
-        if self._held is not None:
-            return Rest(ExecutionStatus.PAUSED, None, None)
         now = self._run.clock.now()
-        if any(due <= now + IMMINENT for due in self._dues.values()):
-            return None
-        dues = {timer: due for timer, due in self._dues.items() if timer != DEADLINE}
-        expiries = {f"wake:{path}" for path in self._awaiting}
-        soon = min((due for timer, due in dues.items() if timer not in expiries), default=None)
-        if (soon is None and not self._awaiting) or (soon is not None and soon <= now + NEAR):
-            return None
-        earliest = min(dues, key=lambda timer: dues[timer], default=None)
-        kinds = set(self._awaiting.values())
-        if kinds:
-            kind = "approval" if "approval" in kinds else "signal"
-        else:
-            kind = "retry" if earliest is not None and earliest.startswith("retry:") else "timer"
-        return Rest(ExecutionStatus.WAITING, kind, None if earliest is None else dues[earliest])
+        return find_rest(self._dues, self._awaiting, now, paused=self._held is not None)
 
     # ---- the end -----------------------------------------------------------------------------------------------------
 

@@ -59,15 +59,6 @@ def test_every_link_exists() -> None:
     assert [path for path in linked(PAGE) if not (ROOT / path).exists()] == []
 
 
-def test_every_test_that_is_named_exists() -> None:
-    tests = "\n".join(
-        path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))
-    )
-    named = re.findall(r"`(test_\w+)`", PAGE)
-    assert named
-    assert [name for name in named if f"def {name}(" not in tests] == []
-
-
 def test_an_event_is_asserted_by_the_test_that_is_named_for_it() -> None:
     functions = {
         name: body

@@ -21,6 +21,8 @@ from bench.report import Results
 
 PEERS = ("riven", "guarantees", "restate", "dbos", "temporal-local", "temporal-activity", "limits")
 
+ON_TEMPORAL = ("W1", "W2", "W3", "W4", "W5", "W6")
+
 
 class Run:
     def __init__(self, arguments: argparse.Namespace) -> None:
@@ -35,13 +37,20 @@ class Run:
             await self._measure(name)
 
     async def temporal(self) -> None:
+        """Workload by workload, first one and then the other: the server slows down with what it has to remember."""
         if not self._there("temporal"):
             return
         with riven_dev("--engine", "temporal") as product:
-            await self._peer(sys.executable, "riven_temporal", str(product.data))
             state = product.state
             pid = str(state["pids"]["temporal"])
-            await self._peer(python_of("temporal"), "temporal", "activity", state["temporalAddress"], pid)
+            pair = [
+                (sys.executable, "riven_temporal", str(product.data)),
+                (python_of("temporal"), "temporal", "activity", state["temporalAddress"], pid),
+            ]
+            for workload in self._only.split(",") if self._only else ON_TEMPORAL:
+                for arguments in pair:
+                    await self._child(arguments[0], "bench.measure", *arguments[1:], "--only", workload)
+                pair.reverse()
 
     async def _measure(self, name: str) -> None:
         match name:

@@ -19,6 +19,9 @@ class Peer:
     parts: Mapping[str, list[int]] = {}
     """Its processes, by what they do."""
 
+    largest: int | None = None
+    """Nodes of the largest DAG that it takes, if there is an end to it."""
+
     async def prepare(self, kind: str, **options: int) -> None:
         """Make it known, before the first start of its kind."""
 
@@ -32,6 +35,9 @@ class Peer:
 
     follow: Callable[[Any], Awaitable[Any]] | None = None
     """A second way to wait, where there is one: told of the end by events."""
+
+    events: Callable[[Any], Awaitable[int]] | None = None
+    """How many events a finished run left in its history, where the system has one to be careful with."""
 
     async def wait_all(self, runs: list[Any]) -> None:
         await asyncio.gather(*(self.wait(run) for run in runs))

@@ -43,8 +43,9 @@ def record(figures: Path, about: Mapping[str, str]) -> None:
     for name, text in tables(results).items():
         said = "; ".join(f"{key} {value}" for key, value in about.items())
         page = replaced(page, name, f"Recorded on: {said}.\n\n```text\n{text}\n```")
-        data = {"machine": dict(about), "figures": [asdict(figure) for figure in measured]}
-        Path(str(DATA).format(name=name)).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        lines = ",\n".join(json.dumps(asdict(figure)) for figure in measured)
+        data = f'{{"machine": {json.dumps(dict(about))},\n"figures": [\n{lines}\n]}}\n'
+        Path(str(DATA).format(name=name)).write_text(data, encoding="utf-8")
         if name == "embedded":
             PICTURE.write_text(picture(results), encoding="utf-8")
     PAGE.write_text(page, encoding="utf-8")

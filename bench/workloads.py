@@ -47,13 +47,22 @@ class Bench:
         self._peer, self._plan, self._recorder = peer, plan, recorder
 
     async def check(self) -> None:
-        """That it does what it is measured for."""
+        """That it does what it is measured for; and what its history grows by, if it has one."""
+        events: dict[str, int] = {}
         for kind, total in {"noop1": 1, "chain10": 10, "fan50": sum(range(50))}.items():
             await self._peer.prepare(kind)
-            result = await self._peer.wait(await self._peer.start(kind))
+            run = await self._peer.start(kind)
+            result = await self._peer.wait(run)
             if result != {"x": total}:
                 raise ValueError(f"{self._peer.name}: {kind} came to {result}")
+            if self._peer.events is not None:
+                events[kind] = await self._peer.events(run)
         await self._peer.prepare("sleepfan")
+        for kind, count in events.items():
+            self._add("events", kind, [count])
+        if events:
+            self._add("events", "a node of chain10", [(events["chain10"] - events["noop1"]) / 9])
+            self._add("events", "a node of fan50", [(events["fan50"] - events["noop1"]) / 51])
 
     async def run(self, wanted: Callable[[str], bool]) -> None:
         if wanted("W7"):
@@ -122,10 +131,10 @@ class Bench:
         a_node = 0.0
         for layers, width in self._plan.dags:
             size = layers * width
-            if a_node * size > self._plan.patience:
-                print(
-                    f"{self._peer.name}: W6 of {size} nodes is left out, it would take {a_node * size:.0f} s"
-                )
+            too_large = self._peer.largest is not None and size > self._peer.largest
+            if too_large or a_node * size > self._plan.patience:
+                why = "is more than it takes" if too_large else f"would take {a_node * size:.0f} s"
+                print(f"{self._peer.name}: W6 of {size} nodes {why}")
                 continue
             await self._peer.prepare("bigdag", layers=layers, width=width)
             rounds: list[float] = []

@@ -31,31 +31,13 @@ class Riven(Peer):
     name = "riven"
     version = importlib.metadata.version("riven")
 
-    def __init__(
-        self, product: Product, exchange: Exchange, workspace_id: str, engine: str = "embedded"
-    ) -> None:
+    def __init__(self, product: Product, exchange: Exchange, workspace_id: str) -> None:
         state = product.state
-        if engine != "embedded":
-            self.name = f"riven-{engine}"
-        self.settings = {
-            "engine": engine,
-            "running": RUNNING,
-            "workers": sum("worker" in name for name in state["pids"]),
-        }
+        self.settings = {"running": RUNNING, "workers": sum("worker" in name for name in state["pids"])}
         self.parts = parts_of(state)
         self._exchange = exchange
         self._workspace_id = workspace_id
         self._bodies: dict[str, bytes] = {}
-
-    @classmethod
-    async def on(cls, product: Product, exchange: Exchange, engine: str = "embedded") -> "Riven":
-        made = await exchange.ask(
-            "POST",
-            f"{API}/workspaces",
-            {"name": "bench", "tier": "ENTERPRISE", "limits": {"running": RUNNING}},
-            expect=(201,),
-        )
-        return cls(product, exchange, made["workspaceId"], engine)
 
     async def start(self, kind: str, **options: int) -> str:
         name = name_of(kind, **options)
@@ -121,11 +103,16 @@ def parts_of(state: dict[str, Any]) -> dict[str, list[int]]:
 
 
 @asynccontextmanager
-async def opened(engine: str = "embedded") -> AsyncIterator[Riven]:
+async def opened() -> AsyncIterator[Riven]:
     """On a product of its own."""
-    with riven_dev(*([] if engine == "embedded" else ["--engine", engine])) as product:
+    with riven_dev() as product:
         async with connected(product) as exchange:
-            yield await Riven.on(product, exchange, engine)
+            yield Riven(product, exchange, await new_workspace(exchange))
+
+
+async def new_workspace(exchange: Exchange) -> str:
+    wish = {"name": "bench", "tier": "ENTERPRISE", "limits": {"running": RUNNING}}
+    return str((await exchange.ask("POST", f"{API}/workspaces", wish, expect=(201,)))["workspaceId"])
 
 
 def connected(product: Product) -> Exchange:

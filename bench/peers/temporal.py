@@ -19,6 +19,10 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError
 
 QUEUE = "bench"
+HISTORY = 51_200
+"""Events that the server allows a workflow; the workload does not continue as new."""
+EVENTS = 6
+"""At most, of one regular activity."""
 READY_WITHIN = 60.0
 
 
@@ -35,6 +39,7 @@ class Temporal(Peer):
         }
         self.parts = parts
         self._client, self._local = client, mode == "local"
+        self.largest = None if self._local else HISTORY // EVENTS
 
     async def start(self, kind: str, **options: int) -> WorkflowHandle[Any, Any]:
         wish = {"kind": kind, "local": self._local, **options}
@@ -42,6 +47,9 @@ class Temporal(Peer):
 
     async def wait(self, run: WorkflowHandle[Any, Any]) -> Any:  # noqa: ANN401 - what the workflow returned
         return await run.result()
+
+    async def events(self, run: WorkflowHandle[Any, Any]) -> int:
+        return (await run.describe()).history_length
 
 
 @asynccontextmanager

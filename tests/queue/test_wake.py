@@ -85,3 +85,18 @@ async def test_what_is_heard_of_others_transactions_is_heeded_even_if_the_connec
             assert len(await holder.fetch(BREAK_BLOCKED)) == 1
         await until(here, f"SELECT NOT ({HINTED})")
         await listener.stop()
+
+
+async def test_two_announcements_of_the_same_workspaces_cannot_lock_each_other_out(database_url):
+    """They take the locks by id, wherever the rows stand."""
+    async with place(database_url) as here:
+        low, high = sorted([await workspace(here.database), await workspace(here.database)])
+        for each in (high, low):
+            await here.execute("UPDATE workspaces SET at_capacity = true WHERE id = $1", each)
+        async with here.database.transaction() as holder:
+            await holder.fetch("SELECT FROM workspaces WHERE id = $1 FOR UPDATE", low)
+            here.announcer.announce((high, low))
+            await until(here, BLOCKED)
+            free = "SELECT count(*) FROM (SELECT FROM workspaces WHERE id = $1 FOR UPDATE SKIP LOCKED) w"
+            assert await here.value(free, high) == 1
+        await until(here, "SELECT bool_and(NOT at_capacity) FROM workspaces")

@@ -1,6 +1,7 @@
 """Signals and approvals: delivered to whoever waits, kept for whoever will, none lost at any instant."""
 
 import asyncio
+from functools import reduce
 
 import pytest
 from tests.engines.embedded.workers import eventually, installation, worker
@@ -127,6 +128,21 @@ async def test_what_is_no_name_is_refused(database_url, name):
         assert await here.rows("SELECT * FROM signals") == []
 
 
+@pytest.mark.parametrize(
+    "payload", ["a\0b", {"a": [{"\0": 1}]}, 2**63, reduce(lambda inner, _: [inner], range(101), 0)]
+)
+async def test_what_cannot_be_kept_is_refused_before_it_is_told(database_url, payload):
+    async with installation(database_url) as here, worker(here):
+        steering = Steering(here)
+        execution_id = await here.start(ONE)
+        with pytest.raises(InvalidRequestError) as refused:
+            await steering.signal(execution_id, "go", payload)
+        assert refused.value.problems[0].path.startswith("payload")
+        assert await here.rows("SELECT * FROM signals") == []
+        await steering.signal(execution_id, "go", "fine")
+        assert (await here.until(execution_id, "COMPLETED"))["output"] == "fine"
+
+
 async def test_nobody_is_left_to_signal_when_it_is_over(database_url):
     async with installation(database_url) as here, worker(here):
         execution_id = await here.start("name: n\nnodes: {}")
@@ -188,7 +204,7 @@ async def test_data_that_does_not_fit_the_form_is_refused_with_its_place(databas
         assert (await here.execution(execution_id))["status"] == "WAITING"
 
 
-@pytest.mark.parametrize("path", ["", "nobody", "set", "each[0].nobody", "ask.x"])
+@pytest.mark.parametrize("path", ["", "nobody", "set", "each[0].nobody", "ask.x", "ask\0"])
 async def test_no_approval_waits_elsewhere(database_url, path):
     text = "name: a\nnodes: {set: {type: noop}, ask: {type: approval}}"
     async with installation(database_url) as here, worker(here):
@@ -196,6 +212,18 @@ async def test_no_approval_waits_elsewhere(database_url, path):
         await here.until(execution_id, "WAITING")
         with pytest.raises(ApprovalNotFoundError):
             await Steering(here).decide(execution_id, path, "approved")
+
+
+@pytest.mark.parametrize("answer", [{"comment": "a\0"}, {"data": {"amount": 1, "note": "\0"}}])
+async def test_a_decision_that_cannot_be_kept_is_refused(database_url, answer):
+    async with installation(database_url) as here, worker(here):
+        steering = Steering(here)
+        execution_id = await here.start(APPROVAL)
+        await here.until(execution_id, "WAITING")
+        with pytest.raises(InvalidRequestError):
+            await steering.decide(execution_id, "ask", "approved", **answer)
+        await steering.decide(execution_id, "ask", "approved", data={"amount": 1})
+        await here.until(execution_id, "COMPLETED")
 
 
 async def test_an_approval_inside_a_loop_has_a_path_of_its_own(database_url):

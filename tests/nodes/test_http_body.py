@@ -97,6 +97,7 @@ class TestText:
             (b"\x80", "text/plain; charset=windows-1252", "€"),
             (b"\xff!", "text/plain", "\ufffd!"),
             (b"x", "text/plain; charset=nonsense", "x"),
+            (b"\x89PNG\0", "image/png", "\ufffdPNG\ufffd"),
         ],
     )
     def test_in_its_own_charset(self, body: bytes, content_type: str, text: str) -> None:

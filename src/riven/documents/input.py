@@ -36,7 +36,7 @@ def check_input(document: Document, value: Json) -> tuple[Json, tuple[Problem, .
     if not isinstance(value, dict):
         said = f"the input is a mapping, not {described(value)}"
         return value, (_problem((), Code.WRONG_TYPE, said),)
-    if problems := _not_json(value):
+    if problems := json_problems(value):
         return value, tuple(problems)
     if document.input is None:
         return value, ()
@@ -109,19 +109,19 @@ def _compile(schema: bytes) -> _Compiled:
 
 
 def _problem(location: Location, code: str, message: str) -> Problem:
-    return Problem(path=dotted(("input", *location)), code=str(code), message=message)
+    return _at(("input", *location), code, message)
 
 
-def _not_json(value: Json) -> list[Problem]:
-    """What JSON, or our store, cannot hold; without recursion."""
+def json_problems(value: Json, root: str = "input") -> list[Problem]:
+    """What JSON, or our store, cannot hold; without recursion. `root` is what paths call the value."""
     problems: list[Problem] = []
-    todo: list[tuple[Location, Json]] = [((), value)]
+    todo: list[tuple[Location, Json]] = [((root,), value)]
     while todo and len(problems) < MAX_PROBLEMS:
         place, each = todo.pop()
         if isinstance(each, dict | list):
-            if len(place) >= MAX_DEPTH:
-                said = f"the input is nested deeper than {MAX_DEPTH} levels; flatten it"
-                return [_problem(place[:8], Code.TOO_DEEP, said)]
+            if len(place) > MAX_DEPTH:
+                said = f"the {root} is nested deeper than {MAX_DEPTH} levels; flatten it"
+                return [_at(place[:9], Code.TOO_DEEP, said)]
             if isinstance(each, dict):
                 for key, inner in reversed(each.items()):
                     problems += _bad_key(place, key)
@@ -136,21 +136,25 @@ def _not_json(value: Json) -> list[Problem]:
             try:
                 check_number(each)
             except NumberRangeError as error:
-                problems.append(_problem(place, error.code, str(error)))
+                problems.append(_at(place, error.code, str(error)))
         else:
-            problems.append(_problem(place, Code.WRONG_TYPE, f"this is no JSON: a {type(each).__name__}"))
+            problems.append(_at(place, Code.WRONG_TYPE, f"this is no JSON: a {type(each).__name__}"))
     return problems
+
+
+def _at(location: Location, code: str, message: str) -> Problem:
+    return Problem(path=dotted(location), code=str(code), message=message)
 
 
 def _bad_key(place: Location, key: object) -> list[Problem]:
     if isinstance(key, str):
         return _bad_text((*place, key), key)
-    return [_problem(place, Code.INVALID_KEY, "the names of fields must be text")]
+    return [_at(place, Code.INVALID_KEY, "the names of fields must be text")]
 
 
 def _bad_text(place: Location, text: str) -> list[Problem]:
     if "\0" in text:
-        return [_problem(place, Code.NUL_CHARACTER, "take the NUL character out of this text")]
+        return [_at(place, Code.NUL_CHARACTER, "take the NUL character out of this text")]
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        return [_problem(place, Code.LONE_SURROGATE, "half of a surrogate pair is no character")]
+        return [_at(place, Code.LONE_SURROGATE, "half of a surrogate pair is no character")]
     return []

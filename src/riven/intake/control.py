@@ -19,7 +19,7 @@ from riven.intake.cancel import cancel_run
 from riven.intake.moves import Moved
 from riven.intake.pause import pause_run, resume_run
 from riven.intake.retry import retry_run
-from riven.intake.signal import check_signal_name, decide_approval, signal_run
+from riven.intake.signal import check_payload, check_signal_name, decide_approval, signal_run
 from riven.nodes.decisions import Decision
 from riven.tenancy.activity import Activity, record_activity
 from riven.tenancy.errors import ForeignWorkspaceError
@@ -77,8 +77,9 @@ class Controls:
         return await self._call(scope, execution_id, _Deed("execution.retried"), retry_run)
 
     async def signal(self, scope: Scope, execution_id: UUID, name: str, payload: Json) -> Answer:
-        """Raises InvalidRequestError for what is no name of a signal."""
+        """Raises InvalidRequestError for what is no name of a signal, and for a payload that cannot be kept."""
         check_signal_name(name)
+        check_payload("payload", payload)
         actor = scope.principal.actor
         deed = _Deed("execution.signaled", {"name": name})
         return await self._call(
@@ -95,6 +96,8 @@ class Controls:
         comment: str | None = None,
         data: Json = None,
     ) -> Answer:
+        check_payload("comment", comment)
+        check_payload("data", data)
         deed = _Deed("execution.decided", {"path": path, "decision": decision})
 
         async def decide(connection: Connection, held: HeldRun) -> Moved:

@@ -4,6 +4,7 @@ from typing import Final
 
 from riven.completion.undriven import HeldRun
 from riven.db.engine import Connection, Row
+from riven.documents.input import json_problems
 from riven.intake.errors import ApprovalNotFoundError
 from riven.intake.moves import Moved, ask, refuse_finished
 from riven.nodes.decisions import Decision, decided, form_problems
@@ -49,7 +50,7 @@ async def decide_approval(
         WrongStateError: it is decided already, or over.
         InvalidRequestError: the data of an approval, or of a rejection that has some, does not fit the form.
     """
-    row = await connection.fetch_row(_APPROVAL, held.execution_id, path, held.run)
+    row = None if "\0" in path else await connection.fetch_row(_APPROVAL, held.execution_id, path, held.run)
     if row is None or row["type"] != "approval" or row["expanded"] is None:
         raise ApprovalNotFoundError(f"no approval waits at {path!r}; GET .../nodes shows those that do")
     _refuse_decided(held, path, row)
@@ -69,6 +70,12 @@ def check_signal_name(name: str) -> None:
     if not 0 < len(name) <= MAX_SIGNAL_NAME or not name.strip() or not name.isprintable():
         said = f"a signal has a name of 1 to {MAX_SIGNAL_NAME} visible characters"
         raise field_error("name", "invalid_value", said)
+
+
+def check_payload(root: str, value: Json) -> None:
+    """Refuse what could not be kept, before it is told to a run. `root` is what the caller knows it by."""
+    if problems := json_problems(value, root):
+        raise InvalidRequestError(f"{problems[0].path}: {problems[0].message}", problems=problems)
 
 
 def _refuse_decided(held: HeldRun, path: str, row: Row) -> None:

@@ -111,11 +111,12 @@ def is_json(content_type: str) -> bool:
 
 
 def text_of_body(body: bytes, content_type: str) -> str:
-    """Text in its own charset, UTF-8 where it says none; what cannot be read becomes U+FFFD."""
+    """Text in its own charset, UTF-8 where it says none; what cannot be read, or kept, becomes U+FFFD."""
     try:
-        return body.decode(_charset(content_type), "replace")
+        text = body.decode(_charset(content_type), "replace")
     except (LookupError, ValueError):  # a codec that is not of text, such as `hex`
-        return body.decode("utf-8-sig", "replace")
+        text = body.decode("utf-8-sig", "replace")
+    return text.replace("\0", "\ufffd")
 
 
 def _charset(content_type: str) -> str:

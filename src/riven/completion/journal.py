@@ -5,8 +5,8 @@ before, so that people see it. A batch without outcomes is not waited for: claim
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -63,16 +63,19 @@ class ExecutionJournal:
         sources: dict[int, UUID],
         lost: Callable[[], None],
         shared: bool = False,
+        readmitted: Callable[[int], Awaitable[int | None]] | None = None,
     ) -> None:
         """The journal of one driver, or of one of the processes that drive a run together (`shared`).
 
         `about`: a node's type, and its place in document order. `attempts`: the last attempt of each path, of a run that
         is resumed. `revision`: of the latest change before. `sources`: control rows by the identity of the events that
-        were made of them. `lost`: somebody else drives it now.
+        were made of them. `lost`: somebody else drives it now. `readmitted`: asked with the token by which a write was
+        refused; the newer one of this very run, if it was admitted again meanwhile.
         """
         self._recorder = recorder
         self._key: dict[str, Any] = {"execution_id": execution_id, "run": run, "token": token}
         self._shared = shared
+        self._readmitted = readmitted
         self._execution_id = execution_id
         self._begin: Begin | None = begin
         self._progressed = begin.progressed
@@ -122,7 +125,18 @@ class ExecutionJournal:
                 if not self._started and self._alarm is not None:
                     self._alarm.cancel()
                     self._alarm = None
-                await self._recorder.record(write)
+                await self._record(write)
+
+    async def _record(self, write: RunWrite) -> None:
+        try:
+            await self._recorder.record(write)
+        except LostRunError:
+            token = None if self._readmitted is None else await self._readmitted(write.token)
+            if token is None:
+                raise
+            self.admitted(token)
+            again = asyncio.get_running_loop().create_future()
+            await self._recorder.record(replace(write, token=token, done=again))
 
     async def close(self) -> None:
         if self._alarm is not None:
@@ -353,7 +367,7 @@ class ExecutionJournal:
         move = None
         if self._begin is not None or self._shared:
             move = {**self._revised({**self._begun(), "phase": "EXECUTING_NODES"}), "shared": self._shared}
-        await self._recorder.record(RunWrite(**self._key, move=move, nodes=rows))
+        await self._record(RunWrite(**self._key, move=move, nodes=rows))
 
 
 class _Rows:

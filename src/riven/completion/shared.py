@@ -15,6 +15,7 @@ from riven.core.ids import NodePath
 from riven.core.messages import ExecutionStatus
 from riven.db.identity import new_id
 from riven.effects.history import Control, RunFacts
+from riven.effects.recorder import Entry, ExecutionEnded
 from riven.queue.recover import wake_waiting
 from riven.wire.document import Json
 
@@ -49,6 +50,12 @@ class SharedRunStore(PostgresRunStore):
         sources: dict[int, UUID],
         lost: Callable[[], None],
     ) -> ExecutionJournal:
+        async def readmitted(refused: int) -> int | None:
+            facts = await self.facts(execution_id)
+            if facts is None or facts.run != run or facts.status is not ExecutionStatus.RUNNING:
+                return None
+            return facts.token if facts.token > refused else None
+
         return ExecutionJournal(
             self._recorder,
             execution_id,
@@ -60,6 +67,7 @@ class SharedRunStore(PostgresRunStore):
             sources=sources,
             lost=lost,
             shared=True,
+            readmitted=readmitted,
         )
 
     async def ask_cancel(self, execution_id: UUID, run: int) -> None:
@@ -82,3 +90,22 @@ class SharedRunStore(PostgresRunStore):
         if ended:
             self._freed((facts.workspace_id,))
             self._changed((facts.execution_id,))
+
+    async def end_undrivable(
+        self, facts: RunFacts, frozen: Json, error_class: ErrorClass, message: str
+    ) -> None:
+        """A run that is RUNNING, and that nobody can drive, has failed. Raises LostRunError."""
+        journal = self.shared_journal(
+            facts.execution_id,
+            facts.run,
+            facts.token,
+            frozen=None if facts.frozen else frozen,
+            timeout_ms=None,
+            about=lambda _: ("", ""),
+            attempts={},
+            sources={},
+            lost=lambda: None,
+        )
+        error = {"node": None, "type": error_class.value, "message": message}
+        end = ExecutionEnded(ExecutionStatus.FAILED, 0, error=error)
+        await journal.write_together((), [Entry(1, (), (), (), end)])

@@ -19,12 +19,16 @@ class Inbox:
 
     def post(self, event: Event) -> None:
         self._events.append(event)
+        self.nudge()
+
+    def nudge(self) -> None:
+        """Have a reader that waits ask again what there is to be done before waiting."""
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
 
     async def drain(self) -> list[Event]:
         """Everything that is there, at least one event."""
-        if not self._events:
+        while not self._events:
             if self._before_waiting is not None:
                 self._before_waiting()
             self._reader = asyncio.get_running_loop().create_future()

@@ -66,6 +66,8 @@ class Taken:
     seq: int
     """Of the first of them."""
     events: list[list[Any]]
+    frozen: dict[str, Any] | None = None
+    """As in RunInput, as long as it may not be recorded."""
 
 
 @dataclass

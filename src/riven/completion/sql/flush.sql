@@ -49,7 +49,9 @@ WITH writes AS MATERIALIZED (
     )
     JOIN held h ON h.id = n.execution_id
     ON CONFLICT (execution_id, path, attempt) DO UPDATE
-    SET run = excluded.run, revision = excluded.revision,
+    SET run = excluded.run,
+        revision = CASE WHEN t.finished_at IS NOT NULL AND excluded.settled IS NULL AND excluded.next_retry_at IS NULL
+                        THEN t.revision ELSE excluded.revision END, -- a place in the journal is nothing to see
         status = CASE WHEN t.finished_at IS NULL THEN excluded.status ELSE t.status END,
         settled = coalesce(excluded.settled, t.settled),
         outcome = coalesce(excluded.outcome, t.outcome),

@@ -37,10 +37,10 @@ from riven.effects.context import RunContext, Timer
 from riven.effects.execute import execute_step
 from riven.effects.recorder import Entry, ExecutionEnded, StepEnded
 from riven.effects.settle import execution_ended, keep_answer, settle
-from riven.engines.embedded.job import AttemptJob
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Mailbox, Message
 from riven.engines.embedded.ports import Journal
+from riven.engines.job import AttemptJob
 from riven.engines.runlog import log_end, log_nodes
 
 RECEIVED = "received"
@@ -120,7 +120,7 @@ class EmbeddedPerformer:
             case StartNode():
                 if command.step is Step.RUN:
                     job = self._jobs[command.path] = AttemptJob(
-                        self._run, command, self._lanes, self._job_ended
+                        self._run, command, self._job_ended, self._lanes.abandon
                     )
                     self._lanes.submit(job)
                 else:

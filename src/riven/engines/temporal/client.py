@@ -91,8 +91,11 @@ class TemporalAddress:
     api_key: str | None = None
 
 
-async def connect(where: TemporalAddress) -> Client:
-    """A client, without a request: the server may be away. Each of its requests is tried again for some seconds."""
+async def connect(where: TemporalAddress, *, at_once: bool = False) -> Client:
+    """A client, without a request: the server may be away. Each of its requests is tried again for some seconds.
+
+    `at_once`: connected, as workers need it, which raises EngineAwayError.
+    """
     tls: TLSConfig | bool = where.api_key is not None
     if where.tls is not None:
         tls = TLSConfig(
@@ -101,9 +104,12 @@ async def connect(where: TemporalAddress) -> Client:
             client_private_key=where.tls.client_key,
             domain=where.tls.server_name,
         )
-    return await Client.connect(
-        where.address, namespace=where.namespace, tls=tls, api_key=where.api_key, lazy=True
-    )
+    try:
+        return await Client.connect(
+            where.address, namespace=where.namespace, tls=tls, api_key=where.api_key, lazy=not at_once
+        )
+    except RuntimeError as error:
+        _away(error)
 
 
 async def check_connection(client: Client) -> None:

@@ -5,7 +5,7 @@ import threading
 from tests.effects.kit import Free, FreeConfig
 from tests.engines.embedded.kit import Running, Stuck, by_path, settle, statuses
 
-from riven.engines.embedded.job import GRACE
+from riven.engines.job import GRACE
 from riven.nodes.contract import NodeContext, NodeResult
 from riven.nodes.function import function
 

@@ -1,4 +1,4 @@
-"""An attempt in line or in its lane: answered exactly once, whatever happens to it."""
+"""An attempt in line or under way: answered exactly once, whatever happens to it."""
 
 import asyncio
 import logging
@@ -13,7 +13,6 @@ from riven.effects.attempt import Attempt, Ending
 from riven.effects.context import RunContext, Timer
 from riven.effects.execute import ended_by, execute_node
 from riven.effects.recorder import StepEnded
-from riven.engines.embedded.lanes import Lanes
 from riven.nodes.fair_line import CALLER
 from riven.telemetry.metrics import NODE_ATTEMPTS, NODE_SECONDS
 
@@ -27,8 +26,8 @@ class AttemptJob:
     __slots__ = (
         "_attempt",
         "_begun",
+        "_give_up",
         "_grace",
-        "_lanes",
         "_over",
         "_run",
         "_tell",
@@ -41,15 +40,18 @@ class AttemptJob:
         self,
         run: RunContext,
         command: StartNode,
-        lanes: Lanes,
         tell: Callable[[NodePath, StepEnded | None], None],
+        give_up: "Callable[[AttemptJob], None]",
     ) -> None:
-        """`tell` is called once, with None if the lane was ended from outside, with everything else."""
+        """`tell` is called once, with None if its task was ended from outside, with everything else.
+
+        `give_up` is told of an attempt that was answered for, as it does not end though it was asked to.
+        """
         self.command = command
         self.abandoned = False
         self.caller = run.facts["workspace"]["id"]
         self._run = run
-        self._lanes = lanes
+        self._give_up = give_up
         self._tell = tell
         self._attempt: Attempt | None = None
         self._grace: Timer | None = None
@@ -60,7 +62,7 @@ class AttemptJob:
         if self._over:
             return
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a lane is a task
+        assert task is not None  # noqa: S101 - whoever performs it is a task
         self._attempt = Attempt(task, self._begin_grace)
         self._begun = perf_counter()
         CALLER.set(self.caller)
@@ -91,7 +93,7 @@ class AttemptJob:
             return
         _log.warning("attempt_abandoned", extra=self._ids())
         self._finish(ended_by(self._run, self.command, self._attempt.ending))
-        self._lanes.abandon(self)
+        self._give_up(self)
 
     def _finish(self, ended: StepEnded | None) -> None:
         if self._over:

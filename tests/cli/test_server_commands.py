@@ -204,14 +204,14 @@ def test_a_start_can_be_for_later(riven: Call) -> None:
     ("arguments", "code", "said"),
     [
         (["greet", "--input", "who=1"], 2, "input.who"),
-        (["greet", "--at", "tomorrow"], 2, "--at"),
+        (["greet", "--at", "tomorrow"], 2, "--at: 'tomorrow' is no time; write"),
         (["greet", "--in", "soon"], 2, "--in"),
         (["greet", "--in", "1s", "--at", "2026-01-01T00:00:00Z"], 2, "not both"),
         (["greet", "--label", "x"], 2, "--label"),
         (["greet", "--version", "99"], 1, "no version 99"),
         (["gone"], 1, "gone"),
         (["wrong"], 1, "publish"),
-        (["greet", "--workspace", "nowhere"], 2, "there is no workspace 'nowhere'; there are acme"),
+        (["greet", "--workspace", "nowhere"], 2, "there is no workspace 'nowhere'; there is acme"),
         (["greet", "--workspace", "00000000-0000-0000-0000-000000000000"], 1, "workspace"),
         (["greet", "--api-key", "rvn_x"], 1, "--api-key"),
         (["greet", "--url", "http://127.0.0.1:1"], 1, "is 'riven dev' running?"),
@@ -292,6 +292,11 @@ def test_executions_are_canceled_paused_and_resumed(riven: Call) -> None:
     assert refused(riven("executions", "pause", first))
 
 
+def test_an_empty_key_is_not_taken_for_none(riven: Call) -> None:
+    done(riven("apply", "greet.yaml"))
+    assert "Idempotency-Key" in refused(riven("start", "greet", "--idempotency-key", ""), 2)
+
+
 def test_what_failed_is_tried_again_or_run_anew(riven: Call) -> None:
     id = started(riven, "fails")
     riven("executions", "watch", id)
@@ -329,7 +334,7 @@ def test_many_are_tried_again_whichever_of_them_are_refused(riven: Call) -> None
 def test_an_execution_that_is_not_there_is_said(riven: Call) -> None:
     for command in ("show", "watch", "cancel", "retry"):
         assert refused(riven("executions", command, "00000000-0000-0000-0000-000000000000"))
-        assert refused(riven("executions", command, "../x"))
+        assert "must be a UUID" in refused(riven("executions", command, "../x"))
 
 
 # ---- workspaces and keys ---------------------------------------------------------------------------------------------
@@ -372,6 +377,9 @@ def test_keys_are_made_used_and_revoked(riven: Call, monkeypatch: pytest.MonkeyP
     assert "--role" in refused(riven("keys", "create", "x"), 2)
     assert "no role" in refused(riven("keys", "create", "x", "--platform", "--role", "VIEWER"), 2)
     assert "--expires" in refused(riven("keys", "create", "x", "--role", "VIEWER", "--expires", "never"), 2)
+    assert "later" in refused(riven("keys", "create", "x", "--role", "VIEWER", "--expires", "0s"), 2)
+    of_nobody = ["x", "--platform", "--workspace", "acme"]
+    assert "no workspace" in refused(riven("keys", "create", *of_nobody), 2)
     assert answer(riven("keys", "create", "x", "--platform", "--json"))["role"] == "PLATFORM"
     assert "x" in done(riven("keys", "list", "--platform"))
 

@@ -42,6 +42,17 @@ def test_help_has_examples_that_the_command_understands(name: str) -> None:
         COMMANDS[name].load().make_context(name, arguments)  # raises for what it does not understand
 
 
+@pytest.mark.parametrize("group", ["executions", "workspaces", "keys"])
+def test_so_has_that_of_every_command_of_a_group(group: str) -> None:
+    found = COMMANDS[group].load()
+    assert isinstance(found, click.Group)
+    for name, command in found.commands.items():
+        examples = re.findall(rf"^\s+riven {group} {name}\b(.*)$", command.epilog or "", re.MULTILINE)
+        assert examples, f"riven {group} {name}"
+        for example in examples:
+            command.make_context(name, shlex.split(re.split(r" [>|] ", example)[0]))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -52,6 +63,8 @@ def test_help_has_examples_that_the_command_understands(name: str) -> None:
         (["run"], "missing argument 'FILE'"),
         (["run", "x.yaml", "--jsn"], "--json"),
         (["graph", "a", "b"], "unexpected extra argument"),
+        (["worker", "--engine", "banana"], "write embedded"),
+        (["api", "--port", "banana"], "'banana' is not a whole number"),
         (["\x1b[2J"], "\\x1b[2J"),
     ],
 )

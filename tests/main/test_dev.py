@@ -329,7 +329,7 @@ def test_a_database_that_exists_is_used(directory: Path, empty_database_url: str
         (["--functions", "gone.py"], {}, "gone.py"),
         ([], {"LEASE_TTL": "soon"}, "RIVEN_LEASE_TTL"),
         ([], {"LEAS_TTL": "1s"}, "RIVEN_LEASE_TTL"),
-        (["--host", "192.0.2.1"], {}, "cannot listen on 192.0.2.1"),
+        (["--host", "192.0.2.1"], {}, "choose another address with --host"),
         (["--port", "99999"], {}, "99999"),
         ([], {"DATABASE_URL": "postgresql://riven:x@127.0.0.1:1/riven"}, "database"),
     ],

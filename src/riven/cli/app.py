@@ -6,11 +6,12 @@ needs. Exit codes: 0 done, 1 the run failed or was canceled, 2 the document, its
 
 import difflib
 import importlib.metadata
+import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import click
 
@@ -29,6 +30,10 @@ from riven.cli.output import (
 from riven.core.errors import RivenError
 
 DONE, FAILED, INVALID = 0, 1, 2
+
+
+_INTEGER: Final = re.compile(r"is not a valid integer(?: range)?")
+"""In Click's words."""
 
 
 class CommandError(RivenError):
@@ -219,6 +224,6 @@ def _usage_line(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "riven"
     text = " ".join(printable(error.format_message()).split()).rstrip(".")
-    text = text[:1].lower() + text[1:]
+    text = _INTEGER.sub("is not a whole number", text[:1].lower() + text[1:])
     hint = "" if context is None else f" (see '{path} --help')"
     return f"{path}: {text}{hint}"

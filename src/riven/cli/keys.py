@@ -51,6 +51,7 @@ def keys() -> None:
 @server_options
 def list_all(server: Server, *, platform: bool, workspace: str | None, as_json: bool) -> int:
     """List keys, the newest first, without those that were revoked. Keys themselves are never shown again."""
+    _check_whose(platform=platform)
 
     async def conversation(client: Client) -> list[Object]:
         whose = None if platform else await find_workspace(client, server, workspace)
@@ -110,6 +111,7 @@ def create(
     as_json: bool,
 ) -> int:
     """Make a key. It goes to standard output, and is never seen again."""
+    _check_whose(platform=platform)
     if platform and role is not None:
         raise CallError("a key of the platform has no role; leave --role out")
     if not platform and role is None:
@@ -156,13 +158,24 @@ def revoke(server: Server, *, key_ids: tuple[str, ...], as_json: bool) -> int:
     return DONE
 
 
+def _check_whose(*, platform: bool) -> None:
+    """A workspace that the environment names is no reason to refuse; one that was written is a misunderstanding."""
+    source = click.get_current_context().get_parameter_source("workspace")
+    if platform and source is click.core.ParameterSource.COMMANDLINE:
+        raise CallError("a key of the platform is of no workspace; leave --platform or --workspace out")
+
+
 def _moment(written: str) -> str:
+    now, shown = SystemClock().now(), printable(written)[:40]
     try:
-        return to_rfc3339(SystemClock().now() + parse_duration(written))
+        moment = now + parse_duration(written)
     except ValueError:
-        pass
-    try:
-        return to_rfc3339(from_rfc3339(written))
-    except (ValueError, OverflowError):
-        shown = printable(written)[:40]
-        raise CallError(f"--expires '{shown}': write for example 90d, or 2030-01-01T00:00:00Z") from None
+        try:
+            moment = from_rfc3339(written)
+        except (ValueError, OverflowError):
+            raise CallError(f"--expires '{shown}': write for example 90d, or 2030-01-01T00:00:00Z") from None
+    if moment <= now:
+        raise CallError(
+            f"--expires '{shown}': such a key would be refused from the beginning; name a later time"
+        )
+    return to_rfc3339(moment)

@@ -129,23 +129,18 @@ async def find_workspace(client: Client, server: Server, wanted: str | None) -> 
     async for workspace in client.every("/workspaces", limit=200):
         found.setdefault(workspace["name"], []).append(workspace["workspaceId"])
     names = ", ".join(printable(name) for name in sorted(found)[:_MOST_NAMES])
+    names += ", ..." if len(found) > _MOST_NAMES else ""
+    there = f"there {'is' if len(found) == 1 else 'are'} {names}" if found else "there is none yet"
     if wanted is None:
         ids = [each for group in found.values() for each in group]
         if len(ids) == 1:
             return ids[0]
-        there = (
-            f"; there are {names}{', ...' if len(found) > _MOST_NAMES else ''}"
-            if ids
-            else "; there is none yet"
-        )
-        raise CallError(f"say which workspace with --workspace{there}")
+        raise CallError(f"say which workspace with --workspace; {there}")
     match found.get(wanted, []):
         case [only]:
             return only
         case []:
-            raise CallError(
-                f"there is no workspace '{clipped(printable(wanted), 60)}'; there are {names or 'none yet'}"
-            )
+            raise CallError(f"there is no workspace '{clipped(printable(wanted), 60)}'; {there}")
         case several:
             raise CallError(
                 f"there are {len(several)} workspaces of this name; say which by its id: {', '.join(several)}"

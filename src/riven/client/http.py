@@ -322,7 +322,7 @@ class Client:
     # ---- requests ----------------------------------------------------------------------------------------------------
 
     async def _start(self, path: str, body: Object, key: str | None) -> Object:
-        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        headers = {"Idempotency-Key": str(uuid.uuid4()) if key is None else key}
         return _object(await self._request("POST", path, body=body, headers=headers, again=True))
 
     async def _read(self, path: str, filters: Mapping[str, Json] | None = None) -> Object:

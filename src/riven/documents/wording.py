@@ -81,6 +81,7 @@ SYNONYMS: Final = {
     "uses": "type",
 }
 """What other systems call our fields."""
+_UUID = "0198c0de-7d1c-7b2f-9c1a-2f6d1f0a9b11"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,8 @@ def _refused(kind: str, name: str, value: Json, context: Mapping[str, Any], mess
         return f"{name} must have at most {context.get('max_length')} {what}"
     if kind == "string_pattern_mismatch":
         return f"{name} must match {context.get('pattern')}"
+    if kind == "uuid_parsing":
+        return f"{name} must be a UUID, such as {_UUID}, not {described(value)}"
     if kind == "finite_number":
         return f"{name} must be a finite number"
     said = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")

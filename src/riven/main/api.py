@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -143,8 +144,10 @@ def listen(call: ProcessCall, settings: Settings) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        reason = error.strerror or str(error)
-        said = f"cannot listen on {host}:{port}: {reason}; choose another port with --port or RIVEN_PORT"
+        reason = (error.strerror or str(error)).partition(" (while")[0]
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        what = "port with --port or RIVEN_PORT" if taken else "address with --host or RIVEN_HOST"
+        said = f"cannot listen on {host}:{port}: {reason}; choose another {what}"
         raise CommandError(said) from error
 
 

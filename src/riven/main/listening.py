@@ -16,9 +16,11 @@ async def listen(host: str, port: int, *, patience: float) -> socket.socket:
             return _bind(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or time.monotonic() > end:
+                taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+                what = "port with --port (0: a free one)" if taken else "address with --host"
                 reason = error.strerror or str(error)
                 raise DevstackError(
-                    f"cannot listen on {host}:{port}: {reason}; choose another port with --port (0: a free one)"
+                    f"cannot listen on {host}:{port}: {reason}; choose another {what}"
                 ) from error
         await asyncio.sleep(0.05)
 

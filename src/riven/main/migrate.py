@@ -5,7 +5,7 @@ import asyncio
 from riven.cli.app import DONE, CommandError
 from riven.cli.output import complain, say
 from riven.db.engine import Database
-from riven.db.errors import DatabaseError
+from riven.db.errors import DatabaseError, DatabaseUnavailableError
 from riven.db.schema import migrate
 from riven.main.launch import read_settings
 from riven.tenancy.keys import create_first_platform_key
@@ -29,6 +29,8 @@ def run_migrate(*, platform_key: bool) -> int:
     settings = read_settings()
     try:
         revision, key = asyncio.run(_migrate(settings.database(), platform_key=platform_key))
+    except DatabaseUnavailableError as error:
+        raise CommandError(f"the database of RIVEN_DATABASE_URL cannot be reached: {error}") from None
     except DatabaseError as error:
         raise CommandError(f"the database cannot be migrated: {error}") from None
     complain(f"riven: the schema is at revision {revision}")

@@ -18,7 +18,10 @@ def to_rfc3339(milliseconds: int) -> str:
 
 def from_rfc3339(text: str) -> int:
     """Milliseconds since the epoch. Raises ValueError for what is no time with an offset."""
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no time") from None
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} lacks its offset from UTC, such as Z")
     return round(moment.timestamp() * 1_000)

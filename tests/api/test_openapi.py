@@ -89,6 +89,37 @@ def test_what_needs_a_key_says_so_and_how_it_refuses(described: dict[str, Any]) 
                 assert "Retry-After" in answer["headers"]
 
 
+def test_links_lead_to_operations_and_name_what_is_there(described: dict[str, Any]) -> None:
+    schemas = described["components"]["schemas"]
+    found = {operation["operationId"]: operation for _, _, operation in operations(described)}
+    count = 0
+    for operation in found.values():
+        own = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "path"}
+        for answer in operation["responses"].values():
+            for link in answer.get("links", {}).values():
+                count += 1
+                target = found[link["operationId"]]
+                known = {each["name"]: each for each in target.get("parameters", ())}
+                required = {name for name, each in known.items() if each.get("required")}
+                assert required <= set(link.get("parameters", {})) <= set(known)
+                shown = schemas[answer["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[-1]]
+                for value in (*link.get("parameters", {}).values(), *link.get("requestBody", {}).values()):
+                    place, _, name = value.replace("body#/", "body.").rpartition(".")
+                    if place == "$response.body":
+                        assert name in shown["required"]
+                    else:
+                        assert (place, name in own) == ("$request.path", True)
+    assert count > 20
+
+
+def test_names_of_labels_are_bounded_as_they_are_taken(described: dict[str, Any]) -> None:
+    labels = described["components"]["schemas"]["StartRequest"]["properties"]["labels"]
+    check = Draft202012Validator(labels)
+    assert check.is_valid({"customer": "acme"})
+    for wrong in ({"a\0": "b"}, {"": "b"}, {"a" * 257: "b"}, {"a": "\0"}, {"a": 1}):
+        assert not check.is_valid(wrong)
+
+
 def test_examples_are_what_their_schemas_say(described: dict[str, Any]) -> None:
     schemas = described["components"]["schemas"]
     count = 0

@@ -4,6 +4,7 @@ import pytest
 from tests.tenancy.tenants import PLATFORM, make_workspace, scope
 
 from riven.db.engine import Database
+from riven.db.identity import new_id
 from riven.tenancy.activity import list_activity
 from riven.tenancy.errors import ForbiddenError, ForeignWorkspaceError, InvalidRequestError
 from riven.tenancy.keys import (
@@ -73,8 +74,22 @@ async def test_only_admins_make_list_and_revoke_keys(database_url: str) -> None:
             await revoke_key(connection, scope(other).principal, made.stored.id)
         assert (await revoke_key(connection, scope(workspace).principal, made.stored.id)).name == "k"
         with pytest.raises(KeyNotFoundError):
-            await revoke_key(connection, scope(workspace).principal, made.stored.id)
+            await revoke_key(connection, scope(workspace).principal, new_id())
     await database.close()
+
+
+async def test_what_is_revoked_twice_is_told_of_once(database_url: str) -> None:
+    database = Database(database_url)
+    workspace = await make_workspace(database)
+    async with database.transaction() as connection:
+        made = await create_key(connection, scope(workspace), name="k", role=Role.ADMIN, expires_at=None)
+    for _ in range(2):
+        async with database.transaction() as connection:
+            await revoke_key(connection, scope(workspace).principal, made.stored.id)
+    async with database.read() as connection:
+        trail = await list_activity(connection, scope(workspace), before=None, limit=10)
+    await database.close()
+    assert [each.action for each in trail][:2] == ["key.revoked", "key.created"]
 
 
 async def test_nobody_becomes_the_platform_by_making_a_key(database_url: str) -> None:

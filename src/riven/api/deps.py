@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Path, Query
+from fastapi import Depends, Header, Path, Query
 
 from riven.api.requests import ApiRequest
 from riven.api.state import AppState
-from riven.tenancy.errors import ForeignWorkspaceError, WorkspaceNotFoundError, field_error
+from riven.core.errors import Problem
+from riven.tenancy.errors import ForeignWorkspaceError, WorkspaceNotFoundError
 from riven.tenancy.policies import Scope, require_platform, scope_for
 from riven.tenancy.principals import Principal, Role
 
@@ -34,6 +35,14 @@ Platform = Annotated[Principal, Role.PLATFORM, Depends(_platform)]
 SomeViewer = Annotated[Principal, Role.VIEWER, Depends(_caller)]
 SomeOperator = Annotated[Principal, Role.OPERATOR, Depends(_caller)]
 SomeAdmin = Annotated[Principal, Role.ADMIN, Depends(_caller)]
+RequestKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="The same request with the same key is started once; a key is kept for a day at least.",
+        json_schema_extra={"pattern": r"^[!-~]([ -~]{0,253}[!-~])?$"},
+    ),
+]
 WorkspaceId = Annotated[UUID, Path(alias="workspaceId", description="The workspace.")]
 
 
@@ -76,9 +85,12 @@ def _in_query(role: Role) -> Callable[..., Awaitable[Scope]]:
 
 
 def _only_workspace(principal: Principal) -> UUID:
+    """A 404 and no 422: whether a workspace has to be named depends on who asks, not on the request."""
     workspaces = principal.workspaces
     if len(workspaces) != 1:
-        raise field_error("workspaceId", "missing_field", "name the workspace with ?workspaceId=")
+        said = "this credential has no workspace of its own, or several; name one with ?workspaceId="
+        problem = Problem(path="workspaceId", code="missing_field", message=said)
+        raise WorkspaceNotFoundError(said, problems=[problem])
     return workspaces[0]
 
 

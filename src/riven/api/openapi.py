@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from riven.api.binding import Operation
 from riven.api.fields import RequestBody, ResponseBody
+from riven.api.links import add_links
 from riven.api.problem_kinds import PROBLEM_KINDS
 from riven.api.problems import MEDIA_TYPE
 
@@ -134,6 +135,7 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
         if isinstance(route, Operation) and route.include_in_schema:
             for method in route.methods or ():
                 _complete(route, found["paths"][route.path_format][method.lower()])
+    add_links(found)
     return found
 
 

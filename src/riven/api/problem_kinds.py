@@ -111,7 +111,7 @@ _ALL: Final = (
         "key_not_found",
         404,
         "Key not found",
-        "There is no API key with this id, or it was revoked before.",
+        "There is no API key with this id.",
         "Take the id from `GET /api/v1/workspaces/{workspaceId}/keys`.",
     ),
     ProblemKind(

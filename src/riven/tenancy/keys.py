@@ -41,7 +41,7 @@ WHERE workspace_id IS NOT DISTINCT FROM $1 AND id < $2 AND revoked_at IS NULL OR
 """
 _GET = """
 SELECT id, workspace_id, name, prefix, role, expires_at, last_used_at, created_at FROM api_keys
-WHERE id = $1 AND revoked_at IS NULL
+WHERE id = $1
 """
 _REVOKE = """
 WITH revoked AS (UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id)
@@ -133,7 +133,10 @@ async def list_platform_keys(
 
 
 async def revoke_key(connection: Connection, principal: Principal, key_id: UUID) -> ApiKey:
-    """From the commit on no process takes the key; see `authentication` for how soon each of them knows."""
+    """From the commit on no process takes the key; see `authentication` for how soon each of them knows.
+
+    One that is revoked already stays so, and the audit trail tells of it once.
+    """
     row = await connection.fetch_row(_GET, key_id)
     if row is None:
         raise _unknown(key_id)
@@ -142,9 +145,8 @@ async def revoke_key(connection: Connection, principal: Principal, key_id: UUID)
         require_platform(principal)
     else:
         require(principal, key.workspace_id, Role.ADMIN)
-    if await connection.fetch_row(_REVOKE, key_id, CHANNEL) is None:
-        raise _unknown(key_id)
-    await _record(connection, key, principal.actor, "key.revoked")
+    if await connection.fetch_row(_REVOKE, key_id, CHANNEL) is not None:
+        await _record(connection, key, principal.actor, "key.revoked")
     return key
 
 
@@ -173,7 +175,9 @@ async def _record(connection: Connection, key: ApiKey, actor: str, action: str) 
 
 
 def _unknown(key_id: UUID) -> KeyNotFoundError:
-    return KeyNotFoundError(f"there is no key {key_id}, or it was revoked before")
+    return KeyNotFoundError(
+        f"there is no key {key_id}; GET /api/v1/workspaces/{{workspaceId}}/keys lists those that there are"
+    )
 
 
 def _key(row: Row) -> ApiKey:

@@ -47,7 +47,7 @@ async def test_a_revoked_key_is_refused_from_the_next_request_on(
                     await api.get("/workspaces", key=made["key"]), 401, "unauthenticated"
                 )
                 assert "revoked" in problem["detail"]
-                assert_problem(await api.delete(address, key=tenant.admin), 404, "key_not_found")
+                assert (await api.delete(address, key=tenant.admin)).status_code == 204
                 listed = (await api.get(f"/workspaces/{tenant.id}/keys", key=tenant.admin)).json()["items"]
                 assert made["keyId"] not in [each["keyId"] for each in listed]
 

@@ -3,11 +3,11 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Header
+from fastapi import APIRouter, Body
 from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import SomeOperator, State, authorise
+from riven.api.deps import RequestKey, SomeOperator, State, authorise
 from riven.api.executions.schemas import BatchRequest, StartedBatchBody, StartedBody, StartRequest
 from riven.api.openapi import problems
 from riven.api.requests import ApiRequest, decode_json
@@ -23,14 +23,6 @@ from riven.tenancy.principals import Principal, Role
 PATH = "/api/v1/workflow/executions"
 router = APIRouter(prefix=PATH, route_class=Operation, tags=["executions"])
 
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        description="The same request with the same key is started once; a key is kept for a day at least.",
-    ),
-]
-
 
 @router.post(
     "/start",
@@ -44,7 +36,7 @@ async def start_execution(
     caller: SomeOperator,
     request: ApiRequest,
     body: Annotated[StartRequest, Body()],
-    key: Key = None,
+    key: RequestKey = None,
 ) -> Response:
     """It is durable and in line when this answers. `Location` is where to see it."""
     scope = await authorise(state, caller, body.workspace_id, Role.OPERATOR)
@@ -68,7 +60,7 @@ async def start_batch(
     caller: SomeOperator,
     request: ApiRequest,
     body: Annotated[BatchRequest, Body()],
-    key: Key = None,
+    key: RequestKey = None,
 ) -> Response:
     """All of them or none. The key, if there is one, is of the first one's workspace."""
     scopes = await _scopes(state, caller, [each.workspace_id for each in body.executions])

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query
+from pydantic import Field
 from starlette.responses import Response
 
 from riven.api.binding import Operation
@@ -33,6 +34,9 @@ from riven.views.waiting import why_waiting
 
 router = APIRouter(prefix=PATH, route_class=Operation, tags=["executions"])
 
+_Labelled = Annotated[
+    Text, Field(json_schema_extra={"pattern": r"^[^=\u0000]+=[^\u0000]*$", "examples": ["customer=acme"]})
+]
 _NODES: Final = "nodes"
 _MOST_LABELS: Final = 32
 _EVENTS: Final = (
@@ -54,7 +58,7 @@ async def list_all(
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Its version.")] = None,
     status: Annotated[list[ExecutionStatus] | None, Query(description="Any of these; repeatable.")] = None,
     label: Annotated[
-        list[Text] | None,
+        list[_Labelled] | None,
         Query(description="`key=value`; all of these; repeatable.", max_length=_MOST_LABELS),
     ] = None,
     correlation_id: Annotated[

@@ -1,6 +1,6 @@
 """Bodies of starts."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
@@ -18,6 +18,13 @@ from riven.intake.wish import (
 
 Label = Annotated[Text, Field(min_length=1, max_length=MAX_LABEL)]
 LabelValue = Annotated[Text, Field(max_length=MAX_LABEL_VALUE)]
+
+
+def _by_name(schema: JsonDict) -> None:
+    """Pydantic describes only those names that are right, and says nothing of the others."""
+    for pattern, value in cast("JsonDict", schema.pop("patternProperties")).items():
+        schema["propertyNames"] = cast("JsonDict", schema["propertyNames"]) | {"pattern": pattern}
+        schema["additionalProperties"] = value
 
 
 def _named_by(one: str, other: str) -> JsonDict:
@@ -65,7 +72,12 @@ class StartRequest(RequestBody):
     ] = None
     labels: Annotated[
         dict[Label, LabelValue],
-        Field(default_factory=dict, max_length=MAX_LABELS, description="Text to text; lists filter by them."),
+        Field(
+            default_factory=dict,
+            max_length=MAX_LABELS,
+            description="Text to text; lists filter by them.",
+            json_schema_extra=_by_name,
+        ),
     ]
 
     def wished(self) -> NewExecution:

@@ -3,12 +3,12 @@
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Header, Path
+from fastapi import APIRouter, Body, Path
 from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from riven.api.binding import Operation
-from riven.api.deps import State
+from riven.api.deps import RequestKey, State
 from riven.api.executions.reach import PATH, Steered
 from riven.api.executions.schemas import StartedBody
 from riven.api.executions.views import ExecutionStatus
@@ -202,10 +202,7 @@ async def rerun(
     found: Steered,
     request: ApiRequest,
     body: Annotated[RerunRequest, Body()] = _AS_IT_WAS,
-    key: Annotated[
-        str | None,
-        Header(alias="Idempotency-Key", description="The same request with the same key is started once."),
-    ] = None,
+    key: RequestKey = None,
 ) -> Response:
     """A new execution of the same workflow, from the beginning or from a node, with other input or another version."""
     wish = RerunWish(from_node=body.from_node, patch=body.input, version=body.version)

@@ -36,12 +36,9 @@ Name = Annotated[
         json_schema_extra={"pattern": "^[a-z][a-z0-9-]{0,62}$"},
     ),
 ]
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", description="The draft's etag: 412 if it was saved meanwhile.")
-]
-IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", description="`*`: 412 if there is such a workflow already.")
-]
+# Conditions are HTTP's own and told in words: among the parameters they would promise that any etag is taken.
+IfMatch = Annotated[str | None, Header(alias="If-Match", include_in_schema=False)]
+IfNoneMatch = Annotated[str | None, Header(alias="If-None-Match", include_in_schema=False)]
 DOCUMENT: dict[str, Any] = {
     "requestBody": {
         "required": False,
@@ -72,7 +69,11 @@ async def save(
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Right or wrong: what is wrong is answered in `problems`, and keeps it from being published."""
+    """Right or wrong: what is wrong is answered in `problems`, and keeps it from being published.
+
+    With the header `If-Match` and the draft's etag it is saved only if nobody else has saved it meanwhile, with
+    `If-None-Match: *` only if there is none; 412 otherwise.
+    """
     expected = _expected(if_match, if_none_match)
     saved = await save_draft(state.database, scope, state.checker, name, await request.body(), expected)
     return _answer(saved)
@@ -95,7 +96,10 @@ async def get(state: State, scope: Viewer, name: Name) -> Response:
 
 @router.delete("/{name}", summary="Archive a workflow", status_code=204, responses=problems(412))
 async def archive(state: State, scope: Editor, name: Name, if_match: IfMatch = None) -> Response:
-    """Starts are 404 from now on. Versions stay, and what was accepted before runs to its end."""
+    """Starts are 404 from now on. Versions stay, and what was accepted before runs to its end.
+
+    With the header `If-Match` and the draft's etag only if nobody has saved it meanwhile; 412 otherwise.
+    """
     await archive_workflow(state.database, scope, name, _expected(if_match, None))
     return no_content()
 

@@ -1,5 +1,6 @@
 """Two tenants on one installation. Whatever belongs to the first one carries a mark, so that it is seen wherever it leaks."""
 
+# ruff: noqa: ANN401 - bodies are any JSON, and what is more is httpx's
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

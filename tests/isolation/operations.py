@@ -93,7 +93,7 @@ CALLS: Final[dict[tuple[str, str], Call]] = {
     ("POST", f"{WF}/publish"): Call(role="EDITOR", of="workspaceId"),
     ("GET", f"{WF}/versions"): Call(role="VIEWER", of="workspaceId"),
     ("GET", f"{WF}/versions/{{version}}"): Call(role="VIEWER", of="workspaceId"),
-    ("POST", f"{V}/workflow/validate"): Call(role="VIEWER", of="query", content=_DRAFT),
+    ("POST", f"{V}/workflow/validate"): Call(role=ANYBODY, of="query", content=_DRAFT),
     ("GET", f"{V}/workflow/schema"): Call(role=ANYBODY),
     ("GET", f"{V}/node-types"): Call(role=ANYBODY),
     ("POST", f"{EX}/start"): Call(role="OPERATOR", of="body", body=_start),

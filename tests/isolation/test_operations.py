@@ -2,13 +2,14 @@
 
 import pytest
 from tests.api.harness import assert_problem
-from tests.isolation.operations import CALLS, OWNED, PLATFORM, PROTECTED, PUBLIC, Call, operations
+from tests.isolation.operations import ANYBODY, CALLS, OWNED, PLATFORM, PROTECTED, PUBLIC, Call, operations
 from tests.isolation.scene import ROLES, Held, Scene, scene, unknown
 from tests.tenancy.issuer import EC, NEW, NOW, token
 
 from riven.tenancy.keys import make_secret
 
 KINDS = ("key", "user")
+ROLE_TOLD = {PUBLIC: None, ANYBODY: None}
 
 
 async def ask(
@@ -29,8 +30,9 @@ async def test_every_operation_of_the_application_is_called_here(database_url):
         found = set(operations(described))
         assert found == set(CALLS), "call what is new in tests/isolation/operations.py"
         for method, path in found:
-            told = "security" in described["paths"][path][method.lower()]
-            assert told == (CALLS[method, path].role != PUBLIC)
+            told = described["paths"][path][method.lower()]
+            role = CALLS[method, path].role
+            assert ("security" in told, told.get("x-role")) == (role != PUBLIC, ROLE_TOLD.get(role, role))
 
 
 async def test_what_is_public_tells_nothing_of_tenants(database_url):

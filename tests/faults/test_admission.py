@@ -69,7 +69,7 @@ class Dispatchers:
         """While it drives something, as long as there is anything to drive."""
         owner = dice.choice(list(self._all))
         process = self._all.pop(owner)
-        while await self._here.value(UNFINISHED) and not await self._here.value(DRIVES, owner):
+        while await self._here.value(UNFINISHED) and not await self._here.value(DRIVES, owner):  # noqa: ASYNC110 - another process does it
             await asyncio.sleep(0.001)
         process.kill()
         assert await process.wait() == -signal.SIGKILL

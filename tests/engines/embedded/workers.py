@@ -162,6 +162,8 @@ class Worker:
         enabled: bool = True,
         control_poll: float = 5.0,
         secrets: ReadSecrets = no_secrets,
+        max_in_flight: int = 100,
+        threads: FunctionPool | None = None,
     ) -> None:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
@@ -172,12 +174,12 @@ class Worker:
         self.timers = WallTimers(clock)
         self.engine = DurableEngine(
             registry=installation.registry,
-            services={Functions: installation.functions, FunctionPool: FunctionPool()},
+            services={Functions: installation.functions, FunctionPool: threads or FunctionPool()},
             store=PostgresRunStore(database, self.recorder, self.announcer.announce, self.changes.tell),
             clock=clock,
             timers=self.timers,
             max_runs=50,
-            max_in_flight=100,
+            max_in_flight=max_in_flight,
             retry=RetryPolicy(),
             ended=lambda _: self.loop.wake(),
             secrets=secrets,

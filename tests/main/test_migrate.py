@@ -73,3 +73,10 @@ def test_maintenance_loads_nothing_of_what_runs_workflows() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not {"riven.engines.embedded.durable", "fastapi", "httpcore"} & set(loaded)
+
+
+def test_a_database_that_cannot_be_reached_is_named_by_its_setting() -> None:
+    ran = riven("migrate", env={"RIVEN_DATABASE_URL": "postgresql://riven:x@127.0.0.1:1/riven"})
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("riven: the database of RIVEN_DATABASE_URL cannot be reached: ")
+    assert ran.stderr.count("\n") == 1

@@ -39,6 +39,9 @@ class Peer:
     events: Callable[[Any], Awaitable[int]] | None = None
     """How many events a finished run left in its history, where the system has one to be careful with."""
 
+    counters: Callable[[], Awaitable[dict[str, float]]] | None = None
+    """What its database has done so far, where that is to be seen: commits, fsyncs, bytes of log."""
+
     async def wait_all(self, runs: list[Any]) -> None:
         await asyncio.gather(*(self.wait(run) for run in runs))
 

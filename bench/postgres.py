@@ -39,3 +39,20 @@ async def postgres() -> AsyncIterator[Server]:
 
 
 DURABLE = {name: SETTINGS[name] for name in ("fsync", "synchronous_commit", "full_page_writes")}
+
+# Statistics come late; this process asks for its own last, and those of idle ones are there after a second.
+STATISTICS_AFTER = 1.2
+_COUNTERS = """
+SELECT (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())::float8 AS commits,
+       (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal')::float8 AS wal_fsyncs,
+       (pg_current_wal_lsn() - '0/0')::float8 / 1024 AS wal_kib
+"""
+
+
+async def database_counters(url: str) -> dict[str, float]:
+    connection = await asyncpg.connect(url)
+    try:
+        await asyncio.sleep(STATISTICS_AFTER)
+        return dict(await connection.fetchrow(_COUNTERS))
+    finally:
+        await connection.close()

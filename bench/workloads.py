@@ -83,6 +83,7 @@ class Bench:
         kind, nodes = THROUGHPUT[workload]
         rates, starts, used = [], [], []
         count = await self._size(kind)
+        before = await self._counters()
         with PeakMemory(self._peer.roots) as peak:
             for _ in range(self._plan.repeats):
                 usage = Usage(self._peer.parts)
@@ -98,6 +99,7 @@ class Bench:
         self._add(workload, "cpu_ms/execution", [sum(each.values()) for each in used])
         for name in self._peer.parts:
             self._add(workload, f"cpu_ms/execution {name}", [each[name] for each in used])
+        await self._add_counters(workload, before, count * self._plan.repeats)
         if workload == "W2":
             self._add("W7", "busy_pss_mib", [peak.mebibytes])
 
@@ -107,6 +109,7 @@ class Bench:
             ways[" by events"] = self._peer.follow
         for way, until in ways.items():
             low, high, used = [], [], []
+            before = await self._counters()
             for _ in range(self._plan.repeats):
                 usage = Usage(self._peer.parts)
                 took = []
@@ -119,6 +122,7 @@ class Bench:
             self._add("W4", f"p50_ms{way}", low, executions=self._plan.latencies)
             self._add("W4", f"p99_ms{way}", high)
             self._add("W4", f"cpu_ms/execution{way}", used)
+            await self._add_counters("W4", before, self._plan.latencies * self._plan.repeats, way)
 
     async def sleepers(self) -> None:
         await timed(self._peer, "sleepfan")
@@ -158,6 +162,13 @@ class Bench:
                 count = min(count * 4, self._plan.most)
             done = await burst(self._peer, kind, count)
         return max(self._plan.least, min(self._plan.most, round(count / done.seconds * self._plan.seconds)))
+
+    async def _counters(self) -> dict[str, float]:
+        return {} if self._peer.counters is None else await self._peer.counters()
+
+    async def _add_counters(self, workload: str, before: dict[str, float], count: int, way: str = "") -> None:
+        for name, value in (await self._counters()).items():
+            self._add(workload, f"{name}/execution{way}", [(value - before[name]) / count])
 
     async def _rest(self, share: float) -> None:
         await asyncio.sleep(self._plan.settle * share)

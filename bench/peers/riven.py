@@ -11,6 +11,7 @@ from typing import Any
 from bench.documents import document, name_of
 from bench.exchange import Exchange
 from bench.peer import Peer
+from bench.postgres import database_counters
 from bench.product import Product, riven_dev
 
 API = "/api/v1"
@@ -37,6 +38,7 @@ class Riven(Peer):
         self.parts = parts_of(state)
         self._exchange = exchange
         self._workspace_id = workspace_id
+        self._database_url = str(state["databaseUrl"])
         self._bodies: dict[str, bytes] = {}
 
     async def start(self, kind: str, **options: int) -> str:
@@ -78,6 +80,9 @@ class Riven(Peer):
 
     async def wait_all(self, runs: list[str]) -> None:  # noqa: ARG002 - they are all there are
         await until_idle(self._exchange, self._workspace_id)
+
+    async def counters(self) -> dict[str, float]:
+        return await database_counters(self._database_url)
 
     async def verify(self) -> None:
         for status in ("FAILED", "CANCELED"):

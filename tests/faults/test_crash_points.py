@@ -1,14 +1,17 @@
 """A process dies at each step between accept and completion. Afterwards: one execution, one outcome a node, no slot held."""
 
+import asyncio
+import itertools
 import signal
 from collections import Counter
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from uuid import UUID
 
 import httpx
 import pytest
 from tests.engines.embedded.workers import Installation, installation, worker
+from tests.intake.steering import Steering
 from tests.main.running import Host, host
 
 from riven.db.identity import new_id
@@ -154,18 +157,47 @@ async def all_is_well(here: Installation) -> None:
             assert each.violations == 0, each.name
 
 
+async def platform_key(here: Installation) -> str:
+    async with here.database.transaction() as connection:
+        return (await create_first_platform_key(connection, name="tests")).secret
+
+
 # ---- accept --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("keyed", [True, False], ids=["with a key", "without"])
-@pytest.mark.parametrize("count", [1, 60], ids=["one", "a batch"])
-@pytest.mark.parametrize("point", ["before_accept", "after_accept"])
+ACCEPTS = [
+    *itertools.product(("before_accept", "after_accept"), (1, 60), (True, False)),
+    # only a start that goes alone has more than one statement: here one whose key somebody else was about to write
+    ("during_accept", 1, True),
+]
+LOCK_KEY = "SELECT pg_advisory_xact_lock(hashtextextended('k', hashtext($1)))"
+KEY_IS_WAITED_FOR = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+
+@asynccontextmanager
+async def a_key_that_is_in_use(here: Installation):
+    """Until somebody waits for it; then it has come to nothing."""
+    held = asyncio.Event()
+
+    async def hold() -> None:
+        async with here.database.transaction() as connection:
+            await connection.fetch(LOCK_KEY, str(here.workspace_id))
+            held.set()
+            await here.until_true(KEY_IS_WAITED_FOR)
+
+    holding = asyncio.create_task(hold())
+    await held.wait()
+    yield
+    await holding
+
+
+@pytest.mark.parametrize(("point", "count", "keyed"), ACCEPTS)
 async def test_an_api_that_dies_at(database_url, tmp_path, monkeypatch, point, count, keyed):
     """A batch of more than a few goes by itself, and so by another way."""
     async with one_slot(database_url, tmp_path, monkeypatch) as (here, on), httpx.AsyncClient() as client:
+        key = await platform_key(here)
         async with here.database.transaction() as connection:
             await connection.execute("UPDATE workspaces SET running_limit = 100")
-            key = (await create_first_platform_key(connection, name="tests")).secret
         workflow, _ = await here.publish(CHAIN)
         async with here.database.transaction() as connection:
             await connection.execute(
@@ -189,8 +221,9 @@ async def test_an_api_that_dies_at(database_url, tmp_path, monkeypatch, point, c
             )
 
         armed = await on.start("api", "--port", "0", TEST_CRASH_AT=point)
-        with pytest.raises(httpx.TransportError):
-            await ask(armed)
+        async with a_key_that_is_in_use(here) if point == "during_accept" else nullcontext():
+            with pytest.raises(httpx.TransportError):
+                await ask(armed)
         assert await armed.ended() == -signal.SIGKILL
         stored = count if point == "after_accept" else 0
         assert len(await here.rows("SELECT * FROM workflow_executions")) == stored
@@ -207,3 +240,101 @@ async def test_an_api_that_dies_at(database_url, tmp_path, monkeypatch, point, c
         done = Counter(deed for deed in on.deeds if deed.startswith("done"))
         assert done == {f"done {n}-{node}": expected // count for n in range(count) for node in "abc"}
         await all_is_well(here)
+
+
+# ---- control, waking, promotion, recovery -----------------------------------------------------------------------------------
+
+LISTENER = SIGNAL.replace("1500ms", "1h")
+STEERED = {
+    # call: the document, what is done before, what the rows say afterwards
+    "signal/go": (LISTENER, "waits", ("WAITING", 1, "PENDING", True)),
+    "cancel": (CHAIN, "waits", ("CANCELED", 1, None, None)),
+    "pause": (CHAIN, "waits", ("PAUSED", 1, "PENDING", False)),
+    "resume": (CHAIN, "pause", ("PENDING", 1, "PENDING", True)),
+    "retry": (CHAIN, "cancel", ("PENDING", 2, "PENDING", True)),
+}
+
+
+TRACES = "SELECT FROM activity WHERE subject = $1"
+
+
+async def as_it_is(here: Installation, execution_id: UUID):
+    row = await here.execution(execution_id)
+    item = await here.row("SELECT status, due FROM execution_queue WHERE execution_id = $1", execution_id)
+    return row["status"], row["run"], item and item["status"], item and item["due"]
+
+
+@pytest.mark.parametrize("point", ["during_control", "after_control"])
+@pytest.mark.parametrize("call", STEERED)
+async def test_an_api_that_dies_while_it_is_asked_to(database_url, tmp_path, monkeypatch, call, point):
+    text, before, wanted = STEERED[call]
+    async with one_slot(database_url, tmp_path, monkeypatch) as (here, on), httpx.AsyncClient() as client:
+        execution_id = await here.start(text, input={"n": "0"})
+        steering = Steering(here)
+        if before == "waits" and text is LISTENER:
+            async with worker(here):
+                await here.until(execution_id, "WAITING")
+        elif before != "waits":
+            await getattr(steering, before)(execution_id)
+        was, traces = (
+            await as_it_is(here, execution_id),
+            await here.rows(TRACES, f"execution:{execution_id}"),
+        )
+        async with here.database.transaction() as connection:
+            await connection.execute("UPDATE workspaces SET idle = true")
+        armed = await on.start("api", "--port", "0", TEST_CRASH_AT=point)
+        (line,) = await armed.logs("api_listening")
+        with pytest.raises(httpx.TransportError):
+            await client.post(
+                f"{line['url']}/api/v1/workflow/executions/{execution_id}/{call}",
+                headers={"Authorization": f"Bearer {await platform_key(here)}"},
+            )
+        assert await armed.ended() == -signal.SIGKILL
+        now = await as_it_is(here, execution_id)
+        assert now == (wanted if point == "after_control" else was)
+        written = await here.rows(TRACES, f"execution:{execution_id}")
+        assert len(written) - len(traces) == (point == "after_control")
+        if now[0] == "PAUSED":
+            await steering.resume(execution_id)
+        elif now[0] == "WAITING" and not now[3]:
+            await steering.signal(execution_id, "go")
+        elif was[0] == now[0] == "CANCELED":
+            await steering.retry(execution_id)
+        await goes_on(here)
+        row = await here.execution(execution_id)
+        assert row["status"] == (
+            "CANCELED" if now == STEERED["cancel"][2] and call == "cancel" else "COMPLETED"
+        )
+        assert max(Counter(on.deeds).values(), default=1) == 1
+        await all_is_well(here)
+
+
+async def test_a_worker_that_dies_between_a_promotion_and_its_word(database_url, tmp_path, monkeypatch):
+    async with one_slot(database_url, tmp_path, monkeypatch) as (here, on):
+        definition = await here.publish(CHAIN)
+        executions = [await here.start_version(definition, input={"n": str(n)}) for n in range(2)]
+        async with here.database.transaction() as connection:
+            await connection.execute("UPDATE execution_queue SET due = false")
+            await connection.execute("UPDATE workspaces SET idle = true")
+        armed = await on.start(
+            "worker", "--functions", str(on.functions), ready=False, TEST_CRASH_AT="after_promotion"
+        )
+        assert await armed.ended() == -signal.SIGKILL
+        for each in executions:
+            assert await as_it_is(here, each) == ("PENDING", 1, "PENDING", True)
+        await goes_on(here)
+        await ended_once(here, on, executions, "abc", Left(None, "PENDING", 0, "", ""))
+
+
+@pytest.mark.parametrize("point", ["during_recovery", "after_recovery"])
+async def test_a_maintenance_that_dies_while_it_recovers(database_url, tmp_path, monkeypatch, point):
+    left = POINTS["before_record:2"]
+    async with one_slot(database_url, tmp_path, monkeypatch) as (here, on):
+        executions = await dies_at("before_record:2", CHAIN, left, here, on)
+        armed = await on.start("maintenance", ready=False, TEST_CRASH_AT=point)
+        assert await armed.ended() == -signal.SIGKILL
+        recovered = point == "after_recovery"
+        assert (await as_it_is(here, executions[0]))[2] == ("PENDING" if recovered else "DISPATCHED")
+        assert (await here.execution(executions[0]))["recoveries"] == recovered
+        await goes_on(here)
+        await ended_once(here, on, executions, "abc", left)

@@ -216,6 +216,7 @@ class DispatchLoop:
             return
         workspaces = await promote_due(self._database)
         if workspaces:
+            crash_point("after_promotion")
             self._announcer.announce(workspaces)
         async with self._database.read() as connection:
             due_in = await next_due_in(connection)

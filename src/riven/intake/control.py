@@ -21,6 +21,7 @@ from riven.intake.pause import pause_run, resume_run
 from riven.intake.retry import retry_run
 from riven.intake.signal import check_payload, check_signal_name, decide_approval, signal_run
 from riven.nodes.decisions import Decision
+from riven.telemetry.crashpoints import crash_point
 from riven.tenancy.activity import Activity, record_activity
 from riven.tenancy.errors import ForeignWorkspaceError
 from riven.tenancy.policies import Scope
@@ -124,6 +125,8 @@ class Controls:
             moved = await move(connection, held)
             if not moved.already:
                 await record_activity(connection, _activity(scope, execution_id, deed))
+            crash_point("during_control")
+        crash_point("after_control")
         await self._tell(held, moved)
         return Answer(execution_id, moved.status, moved.already)
 

@@ -293,6 +293,7 @@ class Intake:
             crash_point("before_accept")
             (there,) = await write(connection, [plan], alone=True)
             waiting.doubtful = there
+            crash_point("during_accept")
         crash_point("after_accept")
         if there:
             self._accepted([(waiting, plan)])

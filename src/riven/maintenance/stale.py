@@ -9,6 +9,7 @@ from riven.db.engine import Connection, Database
 from riven.maintenance.apart import apart
 from riven.queue.recover import LAST_RECOVERY, MOST, Recovered, recover_stale_items
 from riven.queue.wake import Announcer
+from riven.telemetry.crashpoints import crash_point
 from riven.telemetry.metrics import RECOVERIES
 
 LOCK = "recover_stale_items"
@@ -33,6 +34,10 @@ async def recover_items(database: Database, announcer: Announcer, *, stale_after
                     async with connection.savepoint():
                         if await _end(connection, item):
                             lost.append(item)
+            if found:
+                crash_point("during_recovery")
+        if found:
+            crash_point("after_recovery")
         announcer.announce({item.workspace_id for item in found})
         for reason, count in (
             ("stale", sum(item.stale for item in found)),

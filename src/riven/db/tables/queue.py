@@ -171,7 +171,7 @@ processes = Table(
     ),
     one_of("role", ("api", "dispatcher", "worker", "maintenance")),
     info={
-        "about": "Every process, with its sign of life. Whose row is `dead` has its runs put back in line."
+        "about": "Workers, dispatchers and maintenance, each with its sign of life. Whose row is `dead` has its runs put back in line."
     },
 )
 

@@ -57,6 +57,11 @@ def translated() -> Iterator[None]:
         if isinstance(error, ValueError):  # asyncpg refuses a value that cannot be one of its column's
             raise StatementError(str(error)) from error
         raise DatabaseUnavailableError(str(error) or type(error).__name__) from error
+    except asyncpg.InternalClientError as error:
+        # The server has said that it ends this connection, and has not ended it yet: nothing was sent on it.
+        said_goodbye = str(error).startswith("cannot switch to state")
+        kind = DatabaseUnavailableError if said_goodbye else StatementError
+        raise kind(str(error)) from error
     except _CONFLICTS as error:
         raise ConflictError(str(error)) from error
     except _AWAY as error:

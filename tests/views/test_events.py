@@ -13,7 +13,7 @@ from riven.tenancy.principals import Role
 from riven.views import events as events_module
 from riven.views.documents import Documents
 from riven.views.errors import ExecutionNotFoundError
-from riven.views.events import EventHub
+from riven.views.events import EventHub, Pace
 
 HELD = """
 name: held
@@ -294,3 +294,24 @@ async def test_a_database_that_is_away_for_a_while_only_delays(database_url):
         await Steering(here).cancel(execution_id)
         told = await reader.end()
         assert statuses(told)[-1] == ("execution", "CANCELED")
+
+
+def test_a_follower_reads_at_once_what_is_little_and_much_of_it_for_a_tenth_of_the_time():
+    now, read = 100.0, 0.0
+    pace = Pace(now)
+    pauses = []
+    for _ in range(1_000):
+        pauses.append(pace.pause(now))
+        now += pauses[-1]
+        pace.spend(now, now + 0.01)
+        now += 0.01
+        read += 0.01
+    assert pauses[:5] == [0.0] * 5
+    assert read / (now - 100.0) == pytest.approx(0.1, rel=0.02)
+    assert pace.pause(now + 1_000) == 0.0
+
+
+def test_no_pause_is_long():
+    pace = Pace(0.0)
+    pace.spend(0.0, 60.0)
+    assert pace.pause(60.0) == 1.0

@@ -34,7 +34,9 @@ _FIRST_POLL: Final = 0.25
 _ANNOUNCE: Final = 10.0
 _AWAY: Final = 1.0
 _SHARE: Final = 0.1
-"""Of the time, at most, that one follower reads."""
+"""Of the time, at most, that one follower reads, but for a moment now and then."""
+_CREDIT: Final = 0.5
+"""Seconds of the time that the share is of: so much reading may come at once, as a short run does."""
 SNAPSHOT_NODES: Final = 10_000
 _PAGE: Final = 1_000
 _CHANGED_AT_ONCE: Final = 500
@@ -94,6 +96,7 @@ class EventHub:
             follower = _Follower(self._database, self._documents, scope, execution_id, last)
             events = await follower.begin()
             patience, quiet_since = _FIRST_POLL, loop.time()
+            pace = Pace(loop.time())
             while True:
                 for event in events:
                     yield event
@@ -109,19 +112,18 @@ class EventHub:
                 if loop.time() >= quiet_until:
                     quiet_since = loop.time()
                     yield None
+                await asyncio.sleep(pace.pause(loop.time()))
+                began = loop.time()
                 events = await self._read(follower)
+                pace.spend(began, loop.time())
 
     async def _read(self, follower: "_Follower") -> Sequence[Event]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         try:
             return await follower.read()
         except DatabaseError as error:
             _log.info("events_unread", extra={"error": str(error)})
             await asyncio.sleep(_AWAY)
             return ()
-        finally:
-            await asyncio.sleep(min((loop.time() - began) * (1 / _SHARE - 1), _AWAY))
 
     # ---- who follows what --------------------------------------------------------------------------------------------
 
@@ -177,6 +179,19 @@ class EventHub:
         for changes in self._followers.values():
             for changed in changes:
                 changed.set()
+
+
+class Pace:
+    """How soon one follower may read again. Times in seconds, of one clock."""
+
+    def __init__(self, now: float) -> None:
+        self._paid_until = now
+
+    def spend(self, began: float, ended: float) -> None:
+        self._paid_until = max(self._paid_until, began) + (ended - began) / _SHARE
+
+    def pause(self, now: float) -> float:
+        return min(max(0.0, self._paid_until - _CREDIT - now), _AWAY)
 
 
 class _Follower:

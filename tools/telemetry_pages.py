@@ -8,8 +8,8 @@ METRICS = """\
 `GET /metrics` of the API (no key needed) answers in the text format of Prometheus, for the whole installation: workers
 and maintenance have no port of their own; each reports what it has counted to its row of `processes` every two seconds,
 and the API shows it under the label `process`. A process that ends takes its series with it, and one that is started
-anew counts from zero, as counters do. What the API reads from rows has no such label. Every replica of the API shows the
-same, so scrape one of them, or take the maximum over `instance`.
+anew counts from zero, as counters do. What the API reads from rows has no such label. Of requests every replica of the
+API tells its own, all else is the same from each: scrape all of them, and aggregate by `max without (instance)`.
 """
 
 LOGS = """\

@@ -79,7 +79,7 @@ async def test_each_process_is_shown_once_under_a_name_of_its_own_and_the_asking
         readings = await read(here)
         assert [each["riven_claims_total"][0][1] for each in readings.processes.values()] == [1, 2]
         assert len(set(readings.processes)) == 2
-        assert readings.values[names.PROCESSES] == [(("worker",), 5)]
+        assert readings.values[names.PROCESSES] == [(("worker",), 5), (("maintenance",), 0)]
 
 
 async def test_processes_that_are_gone_are_not_shown(database_url):
@@ -88,4 +88,5 @@ async def test_processes_that_are_gone_are_not_shown(database_url):
         await report_metrics(here.database, worker, {"process": "a:1", "counted": {}})
         await here.silence(worker, 61)
         readings = await read(here)
-        assert (readings.processes, readings.values[names.PROCESSES]) == ({}, [])
+        none = [(("worker",), 0), (("maintenance",), 0)]  # so that an alert has something to ask for
+        assert (readings.processes, readings.values[names.PROCESSES]) == ({}, none)

@@ -36,6 +36,8 @@ _PROCESSES = """
 SELECT id, role, name, metrics FROM processes
 WHERE NOT dead AND seen_at > now() - interval '1 minute' ORDER BY started_at, id
 """
+_NEEDED = ("worker", "maintenance")
+"""Of these none is worth a zero: it can be asked for, where a value that is not there cannot."""
 _STATUSES = ("due", "scheduled", "parked", "claimed", "dispatched", "failed")
 
 
@@ -73,7 +75,7 @@ async def read_metrics(connection: Connection, own: str) -> Readings:
                 ((), sum(row["due"] for row in waiting if row["workspace_id"] in full))
             ],
             names.RUNNING: [((), sum(row["running"] for row in running))],
-            names.PROCESSES: [((role,), roles.count(role)) for role in dict.fromkeys(roles)],
+            names.PROCESSES: [((role,), roles.count(role)) for role in dict.fromkeys((*_NEEDED, *roles))],
         },
         processes=_by_name(processes, own),
     )

@@ -65,3 +65,17 @@ def test_broken_links_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page: Path) -> None:
     assert broken(page) == []
+
+
+def test_every_page_is_reached_from_the_first_page_of_the_documentation() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "docs" / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        if page.name == "README.md":
+            places = [link.partition("#")[0] for link in links(page.read_text(encoding="utf-8"))]
+            waiting += [(page.parent / place).resolve() for place in places if place]
+    assert [name_of(page) for page in sorted((ROOT / "docs").rglob("*.md")) if page not in reached] == []

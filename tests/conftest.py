@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -45,3 +46,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
     asyncio.run(alone())
     return True
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Temporal's client has threads that cannot be ended, and that may abort a Python which takes itself down: leave."""
+    if "temporalio" in sys.modules and config.stash.get(_STATUS, None) is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash[_STATUS])
+
+
+_STATUS = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[_STATUS] = int(exitstatus)

@@ -42,6 +42,7 @@ def test_without_any_variable_everything_has_its_default() -> None:
         ("HTTP_ALLOW", "intranet:8080,10.0.0.0/8", ("intranet:8080", "10.0.0.0/8")),
         ("LOG_FORMAT", "TEXT", "text"),
         ("ENGINE", "embedded", "embedded"),
+        ("ENGINE", "Temporal", "temporal"),
         ("TEST_CRASH_AT", "after_claim", ("after_claim", 1)),
         ("TEST_CRASH_AT", "after_claim:3", ("after_claim", 3)),
         ("PORT", "", 8642),
@@ -67,8 +68,7 @@ def test_values_are_read_as_people_write_them(name: str, text: str, value: objec
         ("RETRY_MULTIPLIER", "nan", "no number between"),
         ("HTTP_ALLOW", "10.0.0.0/8,not a host", "not a host"),
         ("LOG_FORMAT", "xml", "write json or text"),
-        ("ENGINE", "temporal", "not part of this version; write embedded"),
-        ("ENGINE", "warp", "write embedded"),
+        ("ENGINE", "warp", "write embedded or temporal"),
         ("OIDC_ISSUER", "login.example", "write https://"),
         ("TEST_CRASH_AT", "after_claim:often", "no whole number"),
     ],
@@ -87,8 +87,7 @@ def test_a_wrong_value_is_refused_with_its_name_and_what_to_write(name: str, tex
         ("LEASE_TLL", "did you mean 'RIVEN_LEASE_TTL'?"),
         ("DATABASEURL", "did you mean 'RIVEN_DATABASE_URL'?"),
         ("FROBNICATE", "there is no such setting"),
-        ("TEMPORAL_ADDRESS", "Temporal engine is not part of this version; unset it"),
-        ("TEMPORAL_TLS_CERT", "Temporal engine is not part of this version; unset it"),
+        ("TEMPORAL_TLS_CERT", "did you mean 'RIVEN_TEMPORAL_TLS_CERT_FILE'?"),
         ("SECRET_KEY_FILE", "secrets are not part of this version; unset it"),
     ],
 )
@@ -113,6 +112,75 @@ def test_settings_that_need_or_contradict_each_other_are_refused() -> None:
     assert "RIVEN_RETRY_MAX_INTERVAL: " in refused(RETRY_INITIAL_INTERVAL="1m")[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("TEMPORAL_ADDRESS", "temporal.example:7233", "temporal.example:7233"),
+        ("TEMPORAL_ADDRESS", "[::1]:7233", "[::1]:7233"),
+        ("TEMPORAL_NAMESPACE", "orders.a1b2c", "orders.a1b2c"),
+        ("TEMPORAL_TASK_QUEUE", "riven-eu", "riven-eu"),
+        ("TEMPORAL_TLS", "true", True),
+        ("TEMPORAL_TLS_CA_FILE", __file__, __file__),
+        ("TEMPORAL_TLS_SERVER_NAME", "temporal.example", "temporal.example"),
+        ("TEMPORAL_API_KEY", "k", "k"),
+    ],
+)
+def test_settings_of_temporal_are_read_with_its_engine_and_refused_without(
+    name: str, text: str, value: object
+) -> None:
+    environment = {f"RIVEN_{name}": text}
+    assert getattr(Settings.read({**environment, "RIVEN_ENGINE": "temporal"}), name.lower()) == value
+    (problem,) = refused(**{name: text})
+    assert problem == f"RIVEN_{name}: it has no effect with the embedded engine; unset it"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("TEMPORAL_ADDRESS", "temporal.example", "write host:port"),
+        ("TEMPORAL_ADDRESS", "http://temporal.example:7233", "write host:port"),
+        ("TEMPORAL_ADDRESS", "temporal.example:port", "write host:port"),
+        ("TEMPORAL_ADDRESS", "temporal.example:0", "write host:port"),
+        ("TEMPORAL_ADDRESS", ":7233", "write host:port"),
+        ("TEMPORAL_NAMESPACE", "x" * 256, "is no name"),
+        ("TEMPORAL_TLS", "perhaps", "neither true nor false"),
+        ("TEMPORAL_TLS_CA_FILE", "gone.pem", "'gone.pem' cannot be read: No such file or directory"),
+    ],
+)
+def test_wrong_settings_of_temporal_are_refused(name: str, text: str, said: str) -> None:
+    (problem,) = refused(ENGINE="temporal", **{name: text})
+    assert problem.startswith(f"RIVEN_{name}: ")
+    assert said in problem
+
+
+def test_settings_of_temporal_that_need_or_contradict_each_other_are_refused() -> None:
+    assert (
+        "RIVEN_TEMPORAL_TLS_KEY_FILE: it is missing"
+        in refused(ENGINE="temporal", TEMPORAL_TLS_CERT_FILE=__file__)[0]
+    )
+    assert (
+        "RIVEN_TEMPORAL_TLS_CERT_FILE: it is missing"
+        in refused(ENGINE="temporal", TEMPORAL_TLS_KEY_FILE=__file__)[0]
+    )
+    (problem,) = refused(ENGINE="temporal", TEMPORAL_TLS="false", TEMPORAL_TLS_CA_FILE=__file__)
+    assert problem.startswith("RIVEN_TEMPORAL_TLS_CA_FILE: it has no effect")
+
+
+def test_what_the_command_line_has_decided_comes_before_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RIVEN_ENGINE", "embedded")
+    monkeypatch.setenv("RIVEN_TEMPORAL_TASK_QUEUE", "q")
+    assert Settings.from_environment(RIVEN_ENGINE="temporal").temporal_task_queue == "q"
+    with pytest.raises(SettingsError):
+        Settings.from_environment()
+
+
+def test_a_process_that_needs_temporal_says_which_variable_is_missing() -> None:
+    with pytest.raises(SettingsError, match="RIVEN_TEMPORAL_ADDRESS: it is missing; write host:port"):
+        Settings(engine="temporal").temporal()
+
+
 def test_variables_of_the_clients_are_left_alone() -> None:
     assert Settings.read(dict.fromkeys(CLIENT_VARIABLES, "x")) == Settings()
 
@@ -126,7 +194,8 @@ def test_every_setting_is_explained_and_has_a_default_that_is_read_back() -> Non
     for each in fields(Settings):
         assert each.metadata["about"].endswith((".", ")."))
         if shown := each.metadata["default"]:
-            assert getattr(Settings.read({variable(each.name): shown}), each.name) == each.default
+            engine = {"RIVEN_ENGINE": "temporal"} if each.name.startswith("temporal_") else {}
+            assert getattr(Settings.read({**engine, variable(each.name): shown}), each.name) == each.default
         else:
             assert each.default in {None, ()}
 
@@ -137,7 +206,9 @@ def test_every_setting_is_used_where_processes_are_put_together() -> None:
     unused = [
         each.name
         for each in fields(Settings)
-        if each.name not in {"database_url", "engine"} and not re.search(rf"settings\.{each.name}\b", source)
+        if each.name not in {"database_url", "temporal_address"}
+        and not re.search(rf"settings\.{each.name}\b", source)
     ]
     assert unused == []
     assert "settings.database()" in source
+    assert "settings.temporal()" in source

@@ -23,14 +23,15 @@ OTHERS = """\
 
 ## Not part of this version
 
-`RIVEN_TEMPORAL_*` and `RIVEN_SECRET_KEY`, `RIVEN_SECRET_KEY_FILE` are refused until what they are for is there: a setting
-that is accepted has its effect.
+`RIVEN_SECRET_KEY` and `RIVEN_SECRET_KEY_FILE` are refused until what they are for is there: a setting that is accepted
+has its effect.
 """
 
 GROUPS = {
     "database_url": "Where everything is",
     "workflow_engine_enabled": "The queue",
     "worker_runs": "Workers",
+    "temporal_address": "The Temporal engine",
     "retry_max_attempts": "What nodes inherit that say nothing themselves",
     "history_retention": "What is kept",
     "rate_limit": "Who may ask",

@@ -6,7 +6,7 @@ accepted has its effect. An empty value counts as absent.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar, get_args
@@ -22,9 +22,9 @@ CLIENT_VARIABLES: Final = ("RIVEN_URL", "RIVEN_API_KEY", "RIVEN_WORKSPACE")
 """Read by the commands that talk to a server; processes leave them alone."""
 
 _LATER: Final = {
-    "TEMPORAL_": "the Temporal engine is not part of this version",
     "SECRET_KEY": "secrets are not part of this version",
 }
+EngineName: TypeAlias = Literal["embedded", "temporal"]
 LogFormat: TypeAlias = Literal["json", "text"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 T = TypeVar("T")
@@ -126,10 +126,35 @@ def _web_address(value: str) -> str:
     return value
 
 
-def _engine(value: str) -> str:
-    if value.lower() == "temporal":
-        raise ValueError(f"{_LATER['TEMPORAL_']}; write embedded")
-    return _choice(("embedded",), value)
+def _engine(value: str) -> EngineName:
+    choices: tuple[EngineName, ...] = get_args(EngineName)
+    return _choice(choices, value)
+
+
+def _host_and_port(value: str) -> str:
+    parts = urlsplit(f"//{value}")
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if not parts.hostname or not port or parts.netloc != value or "@" in value:
+        raise ValueError(f"{value[:80]!r} is no address; write host:port, such as temporal.example:7233")
+    return value
+
+
+def _name(value: str) -> str:
+    if len(value) > 255 or not value.isprintable():
+        raise ValueError(f"{value[:40]!r} is no name; write at most 255 visible characters")
+    return value
+
+
+def _file(value: str) -> str:
+    try:
+        with open(value, "rb") as file:  # noqa: PTH123 - the text is kept as it was written
+            file.read(1)
+    except OSError as error:
+        raise ValueError(f"{value[:200]!r} cannot be read: {error.strerror}") from None
+    return value
 
 
 def _crash(value: str) -> tuple[str, int]:
@@ -165,8 +190,12 @@ class Settings:
     port: int = _setting(
         partial(_number, 0, 65_535), 8642, "Port on which the API listens; 0 takes a free one.", "8642"
     )
-    engine: str = _setting(
-        _engine, "embedded", "What drives the runs: `embedded`, inside the workers.", "embedded"
+    engine: Literal["embedded", "temporal"] = _setting(
+        _engine,
+        "embedded",
+        "What drives the runs: `embedded`, inside the workers, or `temporal`, a Temporal server that the processes reach "
+        "at `RIVEN_TEMPORAL_ADDRESS`. The same for all processes of an installation.",
+        "embedded",
     )
 
     # ---- the queue
@@ -246,6 +275,39 @@ class Settings:
         "20s",
     )
 
+    # ---- the Temporal engine
+    temporal_address: str | None = _setting(
+        _host_and_port,
+        None,
+        "Address of Temporal's gRPC service, such as `temporal.example:7233`. Every process needs it with "
+        "`RIVEN_ENGINE=temporal`, but `riven dev`, which brings a server of its own where it is absent. These settings are "
+        "refused with the embedded engine.",
+        "",
+    )
+    temporal_namespace: str = _setting(
+        _name, "default", "The namespace there in which the workflows are; it must exist.", "default"
+    )
+    temporal_task_queue: str = _setting(
+        _name, "riven", "The task queue by which dispatchers and workers find each other.", "riven"
+    )
+    temporal_tls: bool | None = _setting(
+        _switch,
+        None,
+        "Whether to speak TLS. By default if there is an API key, one of the following files, or a server name.",
+        "",
+    )
+    temporal_tls_ca_file: str | None = _setting(
+        _file, None, "Certificates (PEM) that Temporal's is checked against, instead of the system's.", ""
+    )
+    temporal_tls_cert_file: str | None = _setting(
+        _file, None, "Certificate (PEM) by which Temporal knows riven; needs the key.", ""
+    )
+    temporal_tls_key_file: str | None = _setting(_file, None, "The key (PEM) of that certificate.", "")
+    temporal_tls_server_name: str | None = _setting(
+        _name, None, "The name that Temporal's certificate must have, if it is not that of the address.", ""
+    )
+    temporal_api_key: str | None = _setting(_text, None, "API key for Temporal; sent with every request.", "")
+
     # ---- what runs inherit that say nothing themselves
     retry_max_attempts: int = _setting(
         partial(_number, 1, 1_000),
@@ -309,9 +371,9 @@ class Settings:
     )
 
     @classmethod
-    def from_environment(cls) -> Self:
-        """Raises SettingsError."""
-        return cls.read(os.environ)  # noqa: TID251 - the one place
+    def from_environment(cls, **changes: str) -> Self:
+        """`changes` are variables that the command line has decided. Raises SettingsError."""
+        return cls.read({**os.environ, **changes})  # noqa: TID251 - the one place
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Self:
@@ -330,7 +392,7 @@ class Settings:
                 values[setting.name] = setting.metadata["parse"](environment[name].strip())
             except ValueError as error:
                 problems.append(f"{name}: {error}")
-        problems += _contradictions(cls(**values))
+        problems += _contradictions(cls(**values), given=values)
         if problems:
             raise SettingsError(tuple(problems))
         return cls(**values)
@@ -341,6 +403,13 @@ class Settings:
             example = "write the address of a PostgreSQL database, such as postgresql://user:password@host:5432/riven"
             raise SettingsError((f"{PREFIX}DATABASE_URL: it is missing; {example}",))
         return self.database_url
+
+    def temporal(self) -> str:
+        """The address of Temporal, for a process that cannot do without. Raises SettingsError."""
+        if self.temporal_address is None:
+            example = "write host:port of a Temporal server, such as temporal.example:7233"
+            raise SettingsError((f"{PREFIX}TEMPORAL_ADDRESS: it is missing; {example}",))
+        return self.temporal_address
 
 
 def child_environment(**changes: str) -> dict[str, str]:
@@ -361,8 +430,8 @@ def _unknown(name: str, known: list[str]) -> str:
     return f"{name}: there is no such setting{hint(name, known)}"
 
 
-def _contradictions(settings: Settings) -> list[str]:
-    found = []
+def _contradictions(settings: Settings, given: Container[str]) -> list[str]:
+    found = _temporal_contradictions(settings, given)
     if (settings.oidc_issuer is None) != (settings.oidc_audience is None):
         missing, given = ("AUDIENCE", "ISSUER") if settings.oidc_audience is None else ("ISSUER", "AUDIENCE")
         found.append(f"{PREFIX}OIDC_{missing}: it is missing, though {PREFIX}OIDC_{given} is set")
@@ -372,4 +441,26 @@ def _contradictions(settings: Settings) -> list[str]:
         found.append(
             f"{PREFIX}RETRY_MAX_INTERVAL: it is shorter than {PREFIX}RETRY_INITIAL_INTERVAL; write a longer one"
         )
+    return found
+
+
+def _temporal_contradictions(settings: Settings, given: Container[str]) -> list[str]:
+    names = [
+        each.name for each in fields(settings) if each.name.startswith("temporal_") and each.name in given
+    ]
+    if settings.engine != "temporal":
+        return [f"{variable(name)}: it has no effect with the embedded engine; unset it" for name in names]
+    found = []
+    certificate, key = settings.temporal_tls_cert_file, settings.temporal_tls_key_file
+    if (certificate is None) != (key is None):
+        missing, there = ("KEY", "CERT") if key is None else ("CERT", "KEY")
+        found.append(
+            f"{PREFIX}TEMPORAL_TLS_{missing}_FILE: it is missing, though {PREFIX}TEMPORAL_TLS_{there}_FILE is set"
+        )
+    if settings.temporal_tls is False:
+        found += [
+            f"{variable(name)}: it has no effect, for {PREFIX}TEMPORAL_TLS is false; unset one of them"
+            for name in names
+            if name.startswith("temporal_tls_")
+        ]
     return found

@@ -59,7 +59,11 @@ async def test_what_was_asked_of_the_run_before_reaches_no_other(database_url):
             execution_id,
         )
         await Steering(here).retry(execution_id)
-        assert {row["void"] for row in await here.rows("SELECT void FROM signals")} == {True}
+        asked = {row["kind"]: row["void"] for row in await here.rows("SELECT kind, void FROM signals")}
+        assert asked == {
+            "CANCEL": False,
+            "PAUSE": True,
+        }  # the cancel is for an engine that may have the first run
         async with worker(here):
             await here.until(execution_id, "FAILED")
         assert {row["run"] for row in (await here.nodes(execution_id)).values()} == {1, 2}

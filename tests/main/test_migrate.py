@@ -6,6 +6,7 @@ import sys
 import pytest
 from tests.cli.terminal import riven
 
+from riven.devstack.temporal import EmbeddedTemporal, find_binary
 from riven.tenancy.keys import is_key
 
 
@@ -46,11 +47,57 @@ def test_functions_that_cannot_be_loaded_are_told_at_the_start() -> None:
     assert "nowhere.py: there is no such file" in done.stderr
 
 
-def test_an_engine_that_this_version_lacks_is_refused_by_name() -> None:
-    for call in (["worker", "--engine", "temporal"], ["dispatcher", "--engine", "temporal"]):
-        done = riven(*call, env={"RIVEN_DATABASE_URL": "postgresql://x@127.0.0.1:1/x"})
+def test_an_engine_that_is_not_known_is_refused_by_name() -> None:
+    for command in ("worker", "dispatcher", "all", "dev"):
+        done = riven(command, "--engine", "warp")
         assert done.returncode == 2
-        assert "the Temporal engine is not part of this version" in done.stderr
+        assert "'warp' is not one of 'embedded', 'temporal'" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["api", "dispatcher", "maintenance", "migrate"])
+def test_with_temporal_every_process_needs_its_address(command: str) -> None:
+    environment = {"RIVEN_DATABASE_URL": "postgresql://x@127.0.0.1:1/x", "RIVEN_ENGINE": "temporal"}
+    done = riven(command, env=environment)
+    assert done.returncode == 2
+    assert "RIVEN_TEMPORAL_ADDRESS: it is missing" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_settings_of_temporal_are_refused_with_the_embedded_engine() -> None:
+    done = riven("worker", env={"RIVEN_TEMPORAL_ADDRESS": "127.0.0.1:7233"})
+    assert done.returncode == 2
+    assert "RIVEN_TEMPORAL_ADDRESS: it has no effect with the embedded engine" in done.stderr
+
+
+def test_search_attributes_are_registered_with_the_schema(
+    empty_database_url: str, temporal_server: EmbeddedTemporal
+) -> None:
+    environment = {
+        "RIVEN_DATABASE_URL": empty_database_url,
+        "RIVEN_ENGINE": "temporal",
+        "RIVEN_TEMPORAL_ADDRESS": temporal_server.address,
+    }
+    for _ in range(2):
+        done = riven("migrate", env=environment)
+        assert done.returncode == 0, done.stderr
+        assert f"Temporal at {temporal_server.address} knows the search attributes" in done.stderr
+    command = [find_binary(), "operator", "search-attribute", "list", "--address", temporal_server.address]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, env={}).stdout
+    assert {"RivenWorkspaceId", "RivenWorkflowId", "RivenVersionId"} <= set(listed.split())
+
+
+def test_a_temporal_that_is_away_is_told_in_one_line(empty_database_url: str) -> None:
+    environment = {
+        "RIVEN_DATABASE_URL": empty_database_url,
+        "RIVEN_ENGINE": "temporal",
+        "RIVEN_TEMPORAL_ADDRESS": "127.0.0.1:1",
+    }
+    done = riven("migrate", env=environment)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(
+        "riven: the search attributes cannot be registered: Temporal"
+    )
+    assert "Traceback" not in done.stderr
 
 
 def test_the_embedded_engine_needs_no_dispatcher_and_says_so() -> None:
@@ -64,7 +111,9 @@ def test_a_worker_loads_neither_the_web_server_nor_prometheus() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"fastapi", "uvicorn", "prometheus_client", "sqlalchemy", "alembic"} & set(loaded)
+    assert not {"fastapi", "uvicorn", "prometheus_client", "sqlalchemy", "alembic", "temporalio"} & set(
+        loaded
+    )
 
 
 def test_maintenance_loads_nothing_of_what_runs_workflows() -> None:
@@ -72,7 +121,7 @@ def test_maintenance_loads_nothing_of_what_runs_workflows() -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert not {"riven.engines.embedded.durable", "fastapi", "httpcore"} & set(loaded)
+    assert not {"riven.engines.embedded.durable", "fastapi", "httpcore", "temporalio"} & set(loaded)
 
 
 def test_a_database_that_cannot_be_reached_is_named_by_its_setting() -> None:

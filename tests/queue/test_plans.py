@@ -123,7 +123,7 @@ CASES: dict[str, Case] = {
     "queue/release": Case(lambda at: [at.running[0], 1, 1, 1, 5.0, "no", "dispatch_retry"]),
     "queue/back_off": Case(lambda at: [at.items[0], 5.0, 300.0, "no"]),
     "queue/fail": Case(lambda at: [at.items[0], "no"]),
-    "queue/postpone": Case(lambda at: [at.running[0], at.worker, 1.0]),
+    "queue/postpone": Case(lambda at: [at.running[0], at.worker, 1.0, None, None]),
     # ---- rest and wake
     "queue/park": Case(lambda at: [at.running, [None] * 50], 3_000),
     "queue/wake": Case(lambda at: [at.waiting], 2_500),
@@ -144,6 +144,11 @@ CASES: dict[str, Case] = {
     "queue/restore_driven": Case(lambda at: [500], 2_000),
     "queue/restore_pending": Case(lambda at: [FIRST, FIRST, 200], 2_000),
     "queue/restore_parked": Case(lambda at: [FIRST, 200], 2_000),
+    "queue/driven_elsewhere": Case(lambda at: [FIRST, 200], 90_000),
+    # ---- control: what was asked and not read is looked at, and nothing else
+    "queue/unread_elsewhere": Case(lambda at: [at.running], 1_500),
+    "queue/all_unread_elsewhere": Case(lambda at: [FIRST, 200], 90_000),
+    "queue/left_behind": Case(lambda at: [200], 90_000),
     "queue/prune_dead_letters": Case(lambda at: [604_800.0, 1_000], 25_000),
     # ---- completion
     "completion/flush": Case(flushed, 6_000),

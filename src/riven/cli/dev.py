@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -21,6 +22,7 @@ class DevCall:
     port: int | None
     workers: int
     functions: tuple[str, ...]
+    engine: Literal["embedded", "temporal"] | None
     shows_logs: bool
 
 
@@ -29,6 +31,7 @@ class DevCall:
         "riven dev",
         "riven dev --data-dir ./riven-data --port 0",
         "riven dev --workers 2 --functions jobs.py",
+        "riven dev --engine temporal",
     )
 )
 @data_directory_option("Where everything is kept; made if need be. By default the user's data directory.")
@@ -55,10 +58,8 @@ class DevCall:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["embedded"]),
-    default="embedded",
-    show_default=True,
-    help="What drives the runs.",
+    type=click.Choice(["embedded", "temporal"]),
+    help="What drives the runs.  [default: RIVEN_ENGINE or embedded]",
 )
 @click.option(
     "--logs", "shows_logs", is_flag=True, help="Show what the processes log, instead of writing it to files."
@@ -70,22 +71,25 @@ def dev(
     port: int | None,
     workers: int,
     functions: tuple[str, ...],
-    engine: str,
+    engine: Literal["embedded", "temporal"] | None,
     shows_logs: bool,
 ) -> int:
     """Run the whole product on this machine: PostgreSQL, API, worker and maintenance, watched over.
 
+    With '--engine temporal' also Temporal's development server, and a dispatcher.
+
     There is a workspace 'default' and a key that may do everything; 'riven apply', 'riven start' and the other commands
-    find both by themselves. With RIVEN_DATABASE_URL that database is used, otherwise one of its own. Ctrl-C lets what
-    runs end, and stops; the next start goes on with what was not finished. All settings (RIVEN_...) hold.
+    find both by themselves. With RIVEN_DATABASE_URL that database is used, otherwise one of its own; the same for
+    RIVEN_TEMPORAL_ADDRESS. Ctrl-C lets what runs end, and stops; the next start goes on with what was not finished. All
+    settings (RIVEN_...) hold.
     """
-    del engine  # there is one
     call = DevCall(
         data_dir=data_dir or default_directory(),
         host=host,
         port=port,
         workers=workers,
         functions=functions,
+        engine=engine,
         shows_logs=shows_logs,
     )
     try:

@@ -8,7 +8,8 @@ from typing import Literal, Protocol
 class ProcessCall:
     """Which process, and what was said of it; None: as the settings have it."""
 
-    role: Literal["api", "worker", "maintenance", "all", "migrate"]
+    role: Literal["api", "dispatcher", "worker", "maintenance", "all", "migrate"]
+    engine: Literal["embedded", "temporal"] | None = None
     host: str | None = None
     port: int | None = None
     descriptor: int | None = None

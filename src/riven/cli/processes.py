@@ -5,10 +5,8 @@ from typing import Any
 
 import click
 
-from riven.cli.app import INVALID, examples, loaders
-from riven.cli.arguments import CallError
+from riven.cli.app import examples, loaders
 from riven.cli.launching import ProcessCall
-from riven.cli.output import complain
 
 _host = click.option("--host", metavar="ADDRESS", help="Listen there.  [default: RIVEN_HOST or 127.0.0.1]")
 _port = click.option(
@@ -24,7 +22,9 @@ _functions = click.option(
     help="Functions for python nodes, beside those of RIVEN_FUNCTIONS. Repeatable.",
 )
 _engine = click.option(
-    "--engine", metavar="NAME", help="What drives the runs: embedded.  [default: RIVEN_ENGINE or embedded]"
+    "--engine",
+    type=click.Choice(["embedded", "temporal"]),
+    help="What drives the runs.  [default: RIVEN_ENGINE or embedded]",
 )
 _name = click.option(
     "--name", metavar="NAME", help="What it is called in metrics.  [default: host and number]"
@@ -56,13 +56,12 @@ def api(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
 
 @click.command(epilog=examples("riven worker", "riven worker --functions jobs.py --name worker-1"))
 @_process(_engine, _functions, _name, _succeeds, _watched)
-def worker(*, engine: str | None, **given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
-    """Claim executions and run them. Start as many as you like.
+def worker(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
+    """Run executions: claimed from the queue, or with Temporal taken from its task queue. Start as many as you like.
 
-    On SIGTERM or Ctrl-C it claims nothing more, lets end what ends within RIVEN_DRAIN_TIMEOUT, and hands the rest to
-    other workers. A second Ctrl-C hands over at once.
+    On SIGTERM or Ctrl-C it takes nothing more, lets end what ends within RIVEN_DRAIN_TIMEOUT, and leaves the rest to
+    other workers. A second Ctrl-C leaves it at once.
     """
-    _check_engine(engine)
     return loaders().launch(ProcessCall(role="worker", **given))
 
 
@@ -74,21 +73,20 @@ def maintenance(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
 
 
 @click.command("all", epilog=examples("riven all", "riven all --port 80 --functions jobs.py"))
-@_process(_host, _port, _functions, _name, _descriptor, _watched)
+@_process(_engine, _host, _port, _functions, _name, _descriptor, _watched)
 def everything(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
-    """API, worker and maintenance in one process: for small installations, as many replicas as you like."""
+    """API, worker and maintenance in one process, with Temporal the dispatcher too: as many replicas as you like."""
     return loaders().launch(ProcessCall(role="all", **given))
 
 
 @click.command(epilog=examples("riven dispatcher --engine temporal"))
-@_engine
-def dispatcher(engine: str | None) -> int:
-    """Start executions on an engine that is elsewhere. The embedded engine needs none."""
-    _check_engine(engine)
-    complain(
-        "riven dispatcher: with the embedded engine every worker dispatches for itself; run 'riven worker'"
-    )
-    return INVALID
+@_process(_engine, _name, _succeeds, _watched)
+def dispatcher(**given: Any) -> int:  # noqa: ANN401 - as ProcessCall has them
+    """Claim executions and start them on Temporal. Two share the work, and one goes on without the other.
+
+    The embedded engine needs none: there every worker dispatches for itself.
+    """
+    return loaders().launch(ProcessCall(role="dispatcher", **given))
 
 
 @click.command(epilog=examples("riven migrate", "riven migrate --platform-key"))
@@ -98,11 +96,8 @@ def dispatcher(engine: str | None) -> int:
     help="Also make the first platform key and print it, once: it administers the installation.",
 )
 def migrate(*, platform_key: bool) -> int:
-    """Bring the database (RIVEN_DATABASE_URL) to the schema of this version. Does nothing where nothing is to be done."""
+    """Bring the database (RIVEN_DATABASE_URL) to the schema of this version. Does nothing where nothing is to be done.
+
+    With RIVEN_ENGINE=temporal also register the search attributes of riven's workflows there.
+    """
     return loaders().launch(ProcessCall(role="migrate", platform_key=platform_key))
-
-
-def _check_engine(engine: str | None) -> None:
-    if engine not in {None, "embedded"}:
-        what = "the Temporal engine is" if engine == "temporal" else f"an engine {engine!r} is"
-        raise CallError(f"--engine: {what} not part of this version; write embedded")

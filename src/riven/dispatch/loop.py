@@ -6,12 +6,13 @@ It also gives the process's sign of life, because the sign must prove that this 
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
-from riven.dispatch.starter import Starter, put_aside
+from riven.dispatch.starter import DistantStarter, Starter, put_aside
 from riven.queue.claim import Claim, Claimed, Fault, Stray, claim_executions
 from riven.queue.lease import Process, leave, register, renew
 from riven.queue.recover import hand_back_forgotten, next_due_in, postpone, promote_due
@@ -66,6 +67,7 @@ class DispatchLoop:
         self.registered = asyncio.Event()
         """Everybody knows of this process: it does its work."""
         self._next_beat = 0.0
+        self._said_of_engine: str | None = None
         self._next_promotion = 0.0
         self._next_check: float | None = None
         self._due_at: float | None = None
@@ -106,7 +108,7 @@ class DispatchLoop:
         await self._promote(now)
         delay = self._settings.poll_interval
         room = min(self._starter.room, self._settings.batch_size)
-        if room and self._claiming:
+        if room and self._claiming and await self._starter.is_there():
             claim = await self._claim(room)
             await self._start(claim)
             if claim.claimed:
@@ -117,7 +119,7 @@ class DispatchLoop:
         upcoming = [self._next_beat, self._next_promotion]
         if self._due_at is not None:
             upcoming.append(self._due_at)
-        return max(0.0, min(delay, min(upcoming) - now))
+        return max(0.0, min(delay, self._starter.due_in(now), min(upcoming) - now))
 
     # ---- claim and start ---------------------------------------------------------------------------------------------
 
@@ -141,14 +143,11 @@ class DispatchLoop:
                     "limit": full.running_limit,
                 },
             )
-        for claimed in claim.claimed:
-            try:
-                if claimed.row["suspect"] and not await self._gets_its_turn(claimed):
-                    continue
-                if not await self._starter.start(claimed):
-                    self._announcer.announce((claimed.workspace_id,))  # its slot is free again
-            except Exception as error:  # noqa: BLE001 - see above
-                self._tell(claimed, error)
+        if isinstance(self._starter, DistantStarter):
+            await self._hand_over(self._starter, claim.claimed)
+        else:
+            for claimed in claim.claimed:
+                await self._start_one(claimed)
         for fault in claim.faults:
             try:
                 await self._starter.put_off(fault)
@@ -160,6 +159,28 @@ class DispatchLoop:
                     await put_aside(connection, stray)
             except Exception as error:  # noqa: BLE001 - see above
                 self._tell(stray, error)
+
+    async def _hand_over(self, starter: DistantStarter, claimed: Sequence[Claimed]) -> None:
+        """Started side by side, for each start is a way to another machine and back; settled together."""
+        started = await asyncio.gather(*map(self._start_one, claimed))
+        taken = [each for each, has_it in zip(claimed, started, strict=True) if has_it]
+        if taken:
+            await starter.settle(taken)
+
+    async def _start_one(self, claimed: Claimed) -> bool:
+        try:
+            if (
+                claimed.row["suspect"]
+                and not self._starter.distant
+                and not await self._gets_its_turn(claimed)
+            ):
+                return False
+            if await self._starter.start(claimed):
+                return True
+            self._announcer.announce((claimed.workspace_id,))  # its slot is free again
+        except Exception as error:  # noqa: BLE001 - see above
+            self._tell(claimed, error)
+        return False
 
     async def _gets_its_turn(self, claimed: Claimed) -> bool:
         """A run that may have killed its owners is driven beside no other such run, and settled before it begins.
@@ -188,15 +209,16 @@ class DispatchLoop:
     # ---- what else is due --------------------------------------------------------------------------------------------
 
     async def _give_sign_of_life(self, now: float) -> None:
-        room = self._starter.room
+        room, error = self._starter.room, self._starter.engine_error
         RUNS.set(len(self._starter.running))
-        if now < self._next_beat:
+        if now < self._next_beat and error == self._said_of_engine:
             return
-        if not self.registered.is_set() or not await renew(self._database, self._process, room):
+        if not self.registered.is_set() or not await renew(self._database, self._process, room, error):
             if self.registered.is_set():
                 _log.warning("process_judged_dead", extra={"processId": str(self._process.id)})
             await register(self._database, self._process, room)
             self.registered.set()
+        self._said_of_engine = error
         self._next_beat = now + self._settings.lease_ttl / 3
 
     async def _give_back_forgotten(self, now: float) -> None:

@@ -1,23 +1,30 @@
 """Tell the engine of a claimed execution, and put back in line what it provably did not take."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 from uuid import UUID
 
 from riven.completion.undriven import end_undriven, find_canceled
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Connection, Database
+from riven.db.errors import DatabaseError
+from riven.dispatch.reach import FIRST_PAUSE, Reach
 from riven.engines.port import (
     MANUAL,
+    DistantEngine,
     Engine,
     EngineAwayError,
     StartRefusedError,
     StartRequest,
     StartResult,
+    StartUncertainError,
 )
 from riven.queue.claim import Claimed, Fault, Stray
+from riven.queue.recover import postpone
 from riven.queue.repair import remove_finished
 from riven.queue.settle import (
     Drive,
@@ -28,17 +35,24 @@ from riven.queue.settle import (
     hold_back,
     mark_failed,
     release,
+    settle_dispatched,
 )
 from riven.telemetry.crashpoints import crash_point
 from riven.telemetry.metrics import DISPATCH_ATTEMPTS, DISPATCH_FAILURES, ITEMS_PROCESSED
 
-ENGINE_AWAY_DELAY = 5.0
+UNCERTAIN_DELAY = 1.0
+"""Seconds until a start of which nobody knows what became is tried again."""
+_NOBODY = UUID(int=0)
+"""Asked for to see whether the engine answers."""
 
 _log = logging.getLogger("riven.dispatch")
 
 
 class Starter:
     """The engine, as far as the loop needs it."""
+
+    distant = False
+    """Whether it drives runs elsewhere, so that they are settled here."""
 
     def __init__(
         self,
@@ -73,6 +87,20 @@ class Starter:
     def drives_suspect(self) -> bool:
         return self._engine.drives_suspect
 
+    @property
+    def engine_error(self) -> str | None:
+        """Why nothing can be started now."""
+        return None
+
+    async def is_there(self) -> bool:
+        """Whether the engine can be reached."""
+        return True
+
+    def due_in(self, now: float) -> float:
+        """Seconds until `is_there` has to be asked again."""
+        del now
+        return inf
+
     async def put_off(self, fault: Fault) -> None:
         await put_off(self._database, fault, self._max_attempts)
 
@@ -81,11 +109,112 @@ class Starter:
         request = request_of(claimed)
         if self._asked(claimed.execution_id):
             request = replace(request, resumed=True)
-        result = await start_execution(self._database, self._engine, claimed, request, self._max_attempts)
+        try:
+            result = await start_execution(self._database, self._engine, claimed, request, self._max_attempts)
+        except EngineAwayError:
+            return False
         if result is None:
             return False
         self._started(claimed.execution_id)
         return True
+
+
+class DistantStarter(Starter):
+    """An engine whose runs are driven elsewhere. It can be away, and what it has taken has to be settled."""
+
+    distant = True
+
+    def __init__(
+        self,
+        database: Database,
+        engine: DistantEngine,
+        process_id: UUID,
+        max_attempts: int = 3,
+        *,
+        patience: float = 5.0,
+        started: Callable[[UUID], None] = lambda _: None,
+    ) -> None:
+        """`patience`: seconds that it has to answer in; the loop that asks it gives a sign of life in between."""
+        super().__init__(database, engine, max_attempts)
+        self._distant = engine
+        self._process_id = process_id
+        self._patience = patience
+        self._has = started
+        self._reach = Reach(self._ask, patience)
+
+    @property
+    def engine_error(self) -> str | None:
+        return self._reach.error
+
+    async def is_there(self) -> bool:
+        return await self._reach.look()
+
+    def due_in(self, now: float) -> float:
+        return self._reach.next_look - now
+
+    async def start(self, claimed: Claimed) -> bool:
+        """True: it has it, and it is to be settled. False: as above, or nobody knows, and the item keeps its slot."""
+        try:
+            async with asyncio.timeout(self._patience):
+                result = await start_execution(
+                    self._database,
+                    self._distant,
+                    claimed,
+                    request_of(claimed),
+                    self._max_attempts,
+                    away_delay=self._reach.pause,
+                )
+        except (StartUncertainError, TimeoutError) as error:
+            await self._postpone(claimed, str(error) or f"no answer within {self._patience:g} s")
+            return False
+        except EngineAwayError as error:
+            self._reach.failed(str(error))
+            return False
+        return result is not None
+
+    async def settle(self, started: Sequence[Claimed]) -> None:
+        """In one commit; if that fails, one by one. What cannot be settled is started again, and found there."""
+        crash_point("before_settle")
+        try:
+            await self._settle(started)
+        except DatabaseError:
+            for claimed in started:
+                await self._settle([claimed])
+        crash_point("after_settle")
+        for claimed in started:
+            self._has(claimed.execution_id)
+
+    async def _settle(self, started: Sequence[Claimed]) -> None:
+        drives = [Drive(claimed.execution_id, claimed.run, claimed.token) for claimed in started]
+        async with self._database.transaction() as connection:
+            await settle_dispatched(connection, drives, None)
+
+    async def _ask(self) -> str | None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._distant.describe(_NOBODY, 1)
+        except EngineAwayError as error:
+            return str(error)
+        except TimeoutError:
+            return f"no answer within {self._patience:g} s"
+        return None
+
+    async def _postpone(self, claimed: Claimed, error: str) -> None:
+        self._reach.failed(error)
+        DISPATCH_FAILURES.add("uncertain")
+        ITEMS_PROCESSED.add("postponed")
+        _tell(
+            {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)},
+            StartUncertainError(error),
+        )
+        await postpone(
+            self._database,
+            claimed.execution_id,
+            self._process_id,
+            UNCERTAIN_DELAY,
+            kind="engine_down",
+            error=error,
+        )
 
 
 async def put_off(database: Database, fault: Fault, max_attempts: int) -> None:
@@ -110,9 +239,18 @@ async def put_off(database: Database, fault: Fault, max_attempts: int) -> None:
 
 
 async def start_execution(
-    database: Database, engine: Engine, claimed: Claimed, request: StartRequest, max_attempts: int
+    database: Database,
+    engine: Engine,
+    claimed: Claimed,
+    request: StartRequest,
+    max_attempts: int,
+    *,
+    away_delay: float = FIRST_PAUSE,
 ) -> StartResult | None:
-    """None: it was refused, or the engine is away, and the item is back in line or a dead letter."""
+    """None: it was refused, and the item is back in line or a dead letter.
+
+    Raises EngineAwayError with the item back in line, due after `away_delay`, and StartUncertainError with nothing done.
+    """
     ids = {"executionId": str(claimed.execution_id), "queueId": str(claimed.queue_id)}
     _log.info(
         "dispatching",
@@ -134,10 +272,12 @@ async def start_execution(
         ITEMS_PROCESSED.add("postponed")
         _tell(ids, error)
         async with database.transaction() as connection:
-            delay = ENGINE_AWAY_DELAY
-            if await _release(connection, claimed, counted=False, delay=delay, error=str(error)) is not None:
+            if (
+                await _release(connection, claimed, counted=False, delay=away_delay, error=str(error))
+                is not None
+            ):
                 await _end_canceled(connection, claimed)
-        return None
+        raise
     crash_point("after_start")
     ITEMS_PROCESSED.add("dispatched")
     DISPATCH_ATTEMPTS.observe(claimed.attempts + 1)

@@ -16,4 +16,4 @@ async def cancel_run(connection: Connection, held: HeldRun, principal: str) -> M
         return Moved(status=held.status, deliver=True)
     await ask(connection, held, "CANCEL", principal, acted=True)
     await end_held(connection, held, ExecutionStatus.CANCELED)
-    return Moved(status=ExecutionStatus.CANCELED, startable=True)
+    return Moved(status=ExecutionStatus.CANCELED, startable=True, left_behind=True)

@@ -136,9 +136,10 @@ class Controls:
         if moved.startable:
             self._announce((held.workspace_id,))
         # whoever drives it reads what was written, whoever follows it sees what was changed
-        channel = CONTROL if moved.deliver else CHANGES
+        channels = [CHANGES, CONTROL] if moved.left_behind else [CONTROL if moved.deliver else CHANGES]
         try:
-            await notify_of(self._database, channel, (held.execution_id,))
+            for channel in channels:
+                await notify_of(self._database, channel, (held.execution_id,))
         except DatabaseError as error:  # it is written, and is looked for from time to time
             _log.warning("control_unannounced", extra={"error": str(error)})
 

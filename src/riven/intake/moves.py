@@ -29,6 +29,8 @@ class Moved:
     """Its item may be due now, or a slot of its workspace may be free."""
     deliver: bool = False
     """Whoever drives it has something to read."""
+    left_behind: bool = False
+    """It was ended by its rows: an engine elsewhere that has it still is to hear of that."""
 
 
 async def ask(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import functools
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from riven.api.limits import RateLimiter
 from riven.api.state import ApiSettings, AppState
 from riven.cli.app import CommandError
 from riven.cli.launching import ProcessCall
+from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
 from riven.main.database import open_database
@@ -29,6 +31,7 @@ from riven.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
 from riven.tenancy.authentication import Authenticator
 from riven.tenancy.claims import TokenVerifier
 from riven.tenancy.directory import WorkspaceDirectory
+from riven.views.waiting import engine_trouble
 
 BACKLOG = 2_048
 LAST_ANSWERS = 3
@@ -70,6 +73,9 @@ class Api:
                 queue_max_attempts=settings.queue_max_attempts, lease_ttl=settings.lease_ttl
             ),
             limiter=RateLimiter(settings.rate_limit),
+            checks={"engine": functools.partial(_engine_trouble, database)}
+            if settings.engine == "temporal"
+            else {},
             expose_metrics=MetricsPage(database).expose,
             observe=_observe,
         )
@@ -149,6 +155,15 @@ def listen(call: ProcessCall, settings: Settings) -> socket.socket:
         what = "port with --port or RIVEN_PORT" if taken else "address with --host or RIVEN_HOST"
         said = f"cannot listen on {host}:{port}: {reason}; choose another {what}"
         raise CommandError(said) from error
+
+
+async def _engine_trouble(database: Database) -> str | None:
+    """As its dispatchers say: the API itself has nothing to do with the engine."""
+    try:
+        async with database.read() as connection:
+            return await engine_trouble(connection)
+    except DatabaseError:
+        return None  # that is told by itself
 
 
 def _observe(method: str, route: str, status: int, seconds: float) -> None:

@@ -1,7 +1,10 @@
 """The console script: the table of commands. Each is imported when it is called, and with it what it alone needs."""
 
+import contextlib
 import functools
 import gc
+import logging
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import click
 
 from riven.cli.app import Entry, FunctionNames, Loaders, run_app
+from riven.cli.arguments import CallError
 from riven.cli.launching import ProcessCall
 
 
@@ -124,28 +128,36 @@ def _launch(call: ProcessCall) -> int:
     if call.role == "migrate":
         from riven.main.migrate import run_migrate
 
-        return run_migrate(platform_key=call.platform_key)
+        return run_migrate(platform_key=call.platform_key, register=_register_with_temporal)
     from riven.main.launch import launch
 
-    return launch(call, _assembly(call))
+    return launch(call, _assembly)
 
 
-def _assembly(call: ProcessCall) -> Callable[..., Callable[[], Any]]:
+def _assembly(call: ProcessCall, settings: Any) -> Callable[..., Callable[[], Any]]:  # noqa: ANN401 - see below
     """Of the process that was asked for, and of no other: a worker need not load what serves HTTP."""
-    match call.role:
-        case "worker":
+    match call.role, settings.engine:
+        case "dispatcher", "embedded":
+            raise CallError("with the embedded engine every worker dispatches for itself; run 'riven worker'")
+        case "dispatcher", _:
+            from riven.main.dispatcher import assemble as dispatcher
+
+            return dispatcher
+        case "worker", "embedded":
             from riven.main.worker import assemble as worker
 
             return worker
-        case "maintenance":
+        case "worker" | "all", "temporal":
+            raise CallError("RIVEN_ENGINE: runs of Temporal are not driven by this version yet")
+        case "maintenance", _:
             from riven.main.maintenance import assemble as maintenance
 
-            return maintenance
-        case "api" if call.maintenance:
+            return functools.partial(maintenance, load_engine=_load_engine)
+        case "api", _ if call.maintenance:
             from riven.main.front import assemble as front
 
-            return functools.partial(front, load_verifier=_load_verifier)
-        case "api":
+            return functools.partial(front, load_verifier=_load_verifier, load_engine=_load_engine)
+        case "api", _:
             from riven.main.api import assemble as api
 
             return functools.partial(api, load_verifier=_load_verifier)
@@ -153,6 +165,18 @@ def _assembly(call: ProcessCall) -> Callable[..., Callable[[], Any]]:
             from riven.main.all import assemble as everything
 
             return functools.partial(everything, load_verifier=_load_verifier)
+
+
+async def _load_engine(settings: Any) -> Any:  # noqa: ANN401 - of what is loaded here and nowhere else
+    from riven.main.temporal import open_engine
+
+    return await open_engine(settings)
+
+
+async def _register_with_temporal(settings: Any) -> None:  # noqa: ANN401 - as above
+    from riven.main.temporal import register
+
+    await register(settings)
 
 
 def _load_verifier(settings: Any) -> Any:  # noqa: ANN401 - of what is loaded here and nowhere else
@@ -174,7 +198,7 @@ COMMANDS = {
     "api": Entry("Serve the HTTP API.", _api),
     "worker": Entry("Claim executions and run them.", _worker),
     "maintenance": Entry("Recover, repair, clear away.", _maintenance),
-    "all": Entry("API, worker and maintenance in one process.", _all),
+    "all": Entry("Everything of an installation in one process.", _all),
     "dispatcher": Entry("Start executions on an engine that is elsewhere.", _dispatcher),
     "migrate": Entry("Bring the database to the schema of this version.", _migrate),
 }
@@ -190,7 +214,18 @@ def main() -> None:
     gc.set_threshold(_COLLECT_AFTER, 20, 20)
     code = run_app(sys.argv[1:], COMMANDS, LOADERS)
     gc.freeze()  # the process ends: what a large run leaves need not be looked through once more
+    if "temporalio" in sys.modules:
+        _leave_at_once(code)
     sys.exit(code)
+
+
+def _leave_at_once(code: int) -> None:
+    """Temporal's client has threads that cannot be ended: one that meets Python while it takes itself down aborts it."""
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

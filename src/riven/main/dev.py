@@ -7,8 +7,10 @@
       dev.json    who runs where, while it is ready
       logs/       a file for each part
       postgres/   the database; `devstack.postgres`
+      temporal/   Temporal, where it is the engine; `devstack.temporal`
 
-PostgreSQL, the API (with maintenance) and workers are processes of their own: each can die alone and is started again.
+PostgreSQL, Temporal, the API (with maintenance), the dispatcher (with Temporal alone) and workers are processes of their
+own: each can die alone and is started again.
 This process serves nothing itself; it holds the API's socket, so that the address outlives the API.
 """
 
@@ -30,6 +32,7 @@ from riven.devstack.errors import DevstackError
 from riven.devstack.parts import Parts, Plan
 from riven.devstack.postgres import EmbeddedPostgres
 from riven.devstack.serverlog import ServerLog
+from riven.devstack.temporal import EmbeddedTemporal
 from riven.main.listening import in_url, is_ready, listen, reachable
 from riven.main.preparation import Preparation, python_module
 from riven.settings import Settings, child_environment
@@ -37,7 +40,8 @@ from riven.settings import Settings, child_environment
 KEY_FILE = "api-key"
 PARTS_LOCK = "parts.lock"
 LOGS = "logs"
-API, MAINTENANCE, POSTGRES = "api", "maintenance", "postgres"
+API, DISPATCHER, MAINTENANCE = "api", "dispatcher", "maintenance"
+POSTGRES, TEMPORAL = "postgres", "temporal"
 DRAIN_MARGIN = 5.0
 """Seconds that a part has beside the time to drain, before it is killed."""
 _LEFTOVERS_END_WITHIN = 12.0
@@ -50,7 +54,8 @@ Say = Callable[[str], None]
 
 def run_dev(call: DevCall, say: Say) -> None:
     """Until SIGINT, SIGTERM or SIGHUP. Raises RivenError when it cannot start; then nothing is left running."""
-    settings = Settings.from_environment()
+    engine = {} if call.engine is None else {"RIVEN_ENGINE": call.engine}
+    settings = Settings.from_environment(**engine)
     asyncio.run(Dev(call, settings, say).run())
 
 
@@ -63,6 +68,11 @@ class Dev:
         self._postgres = (
             EmbeddedPostgres(self._directory.path / POSTGRES, progress=say)
             if settings.database_url is None
+            else None
+        )
+        self._temporal = (
+            EmbeddedTemporal(self._directory.path / TEMPORAL, namespace=settings.temporal_namespace)
+            if settings.engine == "temporal" and settings.temporal_address is None
             else None
         )
         self._parts = Parts(self._write_state, say)
@@ -81,8 +91,9 @@ class Dev:
         try:
             if await stop.unless(self._start(unclean=unclean)):
                 guards.append(loop.create_task(self._keep_logs_bounded(), name="riven-logs"))
-                if self._postgres is not None:
-                    guards.append(loop.create_task(self._guard(self._postgres), name="riven-guard"))
+                for name, server in (("PostgreSQL", self._postgres), ("Temporal", self._temporal)):
+                    if server is not None:
+                        guards.append(loop.create_task(self._guard(name, server), name=f"riven-guard-{name}"))
                 await stop.asked.wait()
         finally:
             await self._stop(guards)
@@ -101,7 +112,8 @@ class Dev:
                 patience=_LEFTOVERS_END_WITHIN if unclean else 0,
             )
             database_url = await self._start_database()
-            self._start_parts(database_url, listening)
+            temporal_address = await self._start_temporal()
+            self._start_parts(database_url, temporal_address, listening)
             prepared = await preparation.prepare(database_url, self._directory.read(KEY_FILE))
         self._directory.write(KEY_FILE, prepared["apiKey"])
         host, port = listening.getsockname()[:2]
@@ -112,7 +124,7 @@ class Dev:
             "apiKey": prepared["apiKey"],
             "workspaceId": prepared["workspaceId"],
             "databaseUrl": database_url,
-            "temporalAddress": None,
+            "temporalAddress": temporal_address,
             "pid": os.getpid(),
         }
         self._write_state()
@@ -140,8 +152,17 @@ class Dev:
         await self._postgres.start()
         return self._postgres.url
 
-    def _start_parts(self, database_url: str, listening: socket.socket) -> None:
-        environment = child_environment(RIVEN_DATABASE_URL=database_url)
+    async def _start_temporal(self) -> str | None:
+        """Its address; None where it is not the engine."""
+        if self._temporal is None:
+            return self._settings.temporal_address
+        await self._temporal.start()
+        return self._temporal.address
+
+    def _start_parts(self, database_url: str, temporal_address: str | None, listening: socket.socket) -> None:
+        environment = child_environment(RIVEN_DATABASE_URL=database_url, RIVEN_ENGINE=self._settings.engine)
+        if temporal_address is not None:
+            environment["RIVEN_TEMPORAL_ADDRESS"] = temporal_address
         environment.setdefault("RIVEN_LOG_FORMAT", "text")
         logs = self._directory.path / LOGS
         if not self._call.shows_logs:
@@ -183,6 +204,8 @@ class Dev:
         # On its own database no other worker has such a name, and no part of an earlier start lives: what a dead one
         # held need not wait for its lease to run out.
         succeeds = [] if self._postgres is None else ["--succeeds"]
+        if self._settings.engine == "temporal":
+            start(DISPATCHER, "dispatcher", "--name", DISPATCHER, *succeeds)
         for name in self._worker_names():
             start(name, "worker", "--name", name, *succeeds, *functions)
 
@@ -190,12 +213,14 @@ class Dev:
         directory = self._directory.path
         version = importlib.metadata.version("riven")
         logs = "shown here" if self._call.shows_logs else directory / LOGS
+        temporal = "" if self._temporal is None else f"  temporal  {self._temporal.ui_url}\n"
         self._say(
             f"riven {version} is ready in {seconds:.1f} s: {url}\n"
-            f"  open    {url}/docs#key={key}\n"
-            f"  key     {key}\n"
-            f"  data    {directory}\n"
-            f"  logs    {logs}\n"
+            f"  open      {url}/docs#key={key}\n"
+            f"{temporal}"
+            f"  key       {key}\n"
+            f"  data      {directory}\n"
+            f"  logs      {logs}\n"
             "Ctrl-C stops it; the next start goes on with what was not finished."
         )
 
@@ -210,8 +235,9 @@ class Dev:
         if self._state is None or self._stopping:
             return
         pids = self._parts.pids
-        if self._postgres is not None and self._postgres.started:
-            pids = {POSTGRES: self._postgres.pid, **pids}
+        for name, server in ((TEMPORAL, self._temporal), (POSTGRES, self._postgres)):
+            if server is not None and server.started:
+                pids = {name: server.pid, **pids}
         try:
             self._directory.write(DEV_JSON, json.dumps({**self._state, "pids": pids}, indent=2) + "\n")
         except DevstackError as error:  # a full disk ends nothing
@@ -225,18 +251,18 @@ class Dev:
             return False
         return True
 
-    async def _guard(self, postgres: EmbeddedPostgres) -> None:
+    async def _guard(self, name: str, server: EmbeddedPostgres | EmbeddedTemporal) -> None:
         while True:
-            ended = await postgres.wait()
+            ended = await server.wait()
             if self._stopping:
                 return
-            self._say(f"PostgreSQL ended ({ended}) and is started again")
+            self._say(f"{name} ended ({ended}) and is started again")
             while True:
                 try:
-                    await postgres.start()
+                    await server.start()
                     break
                 except DevstackError as error:
-                    self._say(f"PostgreSQL does not start: {error}")
+                    self._say(f"{name} does not start: {error}")
                     await asyncio.sleep(_AGAIN)
             self._write_state()
 
@@ -256,13 +282,15 @@ class Dev:
             (self._directory.path / DEV_JSON).unlink()
         # The API first and alone: whoever starts something now is refused, not left waiting.
         await self._parts.stop([API], DRAIN_MARGIN)
-        await self._parts.stop(self._worker_names(), self._settings.drain_timeout + DRAIN_MARGIN)
+        drained = [DISPATCHER, *self._worker_names()]
+        await self._parts.stop(drained, self._settings.drain_timeout + DRAIN_MARGIN)
         await self._parts.close()
         for guard in guards:
             guard.cancel()
         await asyncio.gather(*guards, return_exceptions=True)
-        if self._postgres is not None:
-            await self._postgres.stop()
+        for server in (self._temporal, self._postgres):
+            if server is not None:
+                await server.stop()
         if self._socket is not None:
             self._socket.close()
         if self._parts_lock is not None:

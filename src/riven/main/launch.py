@@ -3,7 +3,8 @@
 What each process is made of is told by the `assemble` of its own module, so that none loads what another one needs.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -18,9 +19,11 @@ Assemble: TypeAlias = Callable[[ProcessCall, Settings], Build]
 """Finds everything that can be wrong with the call: raises CallError and CommandError."""
 
 
-def launch(call: ProcessCall, assemble: Assemble) -> int:
+def launch(call: ProcessCall, choose: Callable[[ProcessCall, Settings], Assemble]) -> int:
     """Its exit code. Raises CallError for settings that cannot be used, CommandError for what else is in the way."""
-    settings = read_settings()
+    settings = read_settings(engine=call.engine)
+    assemble = choose(call, settings)
+    require_servers(settings)
     settings = replace(
         settings,
         host=settings.host if call.host is None else call.host,
@@ -31,14 +34,26 @@ def launch(call: ProcessCall, assemble: Assemble) -> int:
     return run_process(call.role, settings, assemble(call, settings), watched=call.watched)
 
 
-def read_settings() -> Settings:
-    """Those of a process that needs a database. Raises CallError."""
-    try:
-        settings = Settings.from_environment()
+def read_settings(*, engine: str | None = None) -> Settings:
+    """Those of the environment; `engine` was said on the command line. Raises CallError."""
+    with _told():
+        return Settings.from_environment(**({} if engine is None else {"RIVEN_ENGINE": engine}))
+
+
+def require_servers(settings: Settings) -> None:
+    """Of a process that cannot do without: the database, and the engine if it is elsewhere. Raises CallError."""
+    with _told():
         settings.database()
+        if settings.engine == "temporal":
+            settings.temporal()
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
     except SettingsError as error:
         *others, last = error.problems
         for problem in others:
             complain(f"riven: {problem}")
         raise CallError(last) from None
-    return settings

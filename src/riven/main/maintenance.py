@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from riven.cli.launching import ProcessCall
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
+from riven.engines.port import DistantEngine
 from riven.main.clock import process_name
 from riven.main.database import open_database
 from riven.main.process import Build
@@ -18,7 +20,7 @@ from riven.maintenance.deadlines import end_overdue
 from riven.maintenance.leases import Judge
 from riven.maintenance.outbox import deliver
 from riven.maintenance.prune import prune
-from riven.maintenance.reconcile import Reconciler
+from riven.maintenance.reconcile import EngineReconciler, Reconciler
 from riven.maintenance.rounds import Duty, Rounds
 from riven.maintenance.stale import LOCK, recover_items
 from riven.queue.lease import Process, leave, register, renew
@@ -27,17 +29,29 @@ from riven.settings import Settings
 
 DEADLINES_EVERY = 1.0
 RECONCILE_EVERY = 60.0
+RECONCILE_ENGINE_EVERY = 15.0
 PRUNE_EVERY = 60.0
 OUTBOX_EVERY = 60.0
 LAST_WORDS = 3.0
 """Seconds for what is still said to the database on the way out."""
 
 
-def duties(settings: Settings, database: Database, announcer: Announcer) -> Sequence[Duty]:
+LoadEngine: TypeAlias = Callable[[Settings], Awaitable[DistantEngine]]
+"""Called where there is an engine elsewhere: what reaches it is loaded only then."""
+
+
+def duties(
+    settings: Settings, database: Database, announcer: Announcer, engine: DistantEngine | None
+) -> Sequence[Duty]:
     judge = Judge(database, announcer, settings.lease_ttl)
     reconciler = Reconciler(database, announcer)
     sweep = functools.partial(recover_items, database, announcer, stale_after=settings.queue_stale_after)
+    elsewhere = []
+    if engine is not None:
+        compare = EngineReconciler(database, announcer, engine)
+        elsewhere.append(Duty("reconcile_engine", RECONCILE_ENGINE_EVERY, compare.perform))
     return (
+        *elsewhere,
         # On every replica: one that takes over would have to look for a whole lease before it judges anybody.
         Duty("judge_processes", settings.lease_ttl / 3, judge.perform, alone=False),
         Duty(LOCK, settings.stale_sweep_interval, sweep),
@@ -53,13 +67,16 @@ def duties(settings: Settings, database: Database, announcer: Announcer) -> Sequ
 
 
 class Maintenance:
-    def __init__(self, settings: Settings, *, name: str | None = None) -> None:
+    def __init__(
+        self, settings: Settings, load_engine: LoadEngine | None = None, *, name: str | None = None
+    ) -> None:
+        """`load_engine`: where Temporal is the engine, how it is reached."""
+        self._settings = settings
+        self._load_engine = load_engine if settings.engine == "temporal" else None
         database = self._database = open_database(settings, "maintenance")
         self.process = Process(new_id(), "maintenance", name or process_name("maintenance"))
         self._announcer = Announcer(database, self.process.id)
-        alive = Duty("give_sign_of_life", settings.lease_ttl / 3, self._give_sign_of_life, alone=False)
-        all_duties = (alive, *duties(settings, database, self._announcer))
-        self._rounds = Rounds(database, self.process.id, all_duties)
+        self._rounds: Rounds | None = None
         self._reporter = MetricsReporter(database, self.process)
         self._task: asyncio.Task[None] | None = None
         self.ready = asyncio.Event()
@@ -69,10 +86,15 @@ class Maintenance:
 
     async def _work(self) -> None:
         await until_schema_is_current(self._database)
-        self._rounds.start()
+        settings = self._settings
+        engine = None if self._load_engine is None else await self._load_engine(settings)
+        alive = Duty("give_sign_of_life", settings.lease_ttl / 3, self._give_sign_of_life, alone=False)
+        all_duties = (alive, *duties(settings, self._database, self._announcer, engine))
+        rounds = self._rounds = Rounds(self._database, self.process.id, all_duties)
+        rounds.start()
         self._reporter.start()
         self.ready.set()
-        await self._rounds.wait()
+        await rounds.wait()
 
     async def _give_sign_of_life(self) -> None:
         if not await renew(self._database, self.process, 0):
@@ -90,7 +112,8 @@ class Maintenance:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-            await self._rounds.stop()
+            if self._rounds is not None:
+                await self._rounds.stop()
             await self._reporter.stop()
             with contextlib.suppress(DatabaseError, TimeoutError):
                 await asyncio.wait_for(leave(self._database, self.process), LAST_WORDS)
@@ -100,6 +123,6 @@ class Maintenance:
             await asyncio.wait_for(self._database.close(), LAST_WORDS)
 
 
-def assemble(call: ProcessCall, settings: Settings) -> Build:
+def assemble(call: ProcessCall, settings: Settings, load_engine: LoadEngine) -> Build:
     """The process `riven maintenance`."""
-    return lambda: [Maintenance(settings, name=call.name)]
+    return lambda: [Maintenance(settings, load_engine, name=call.name)]

@@ -9,7 +9,6 @@ from riven.cli.launching import ProcessCall
 from riven.completion.changes import ChangeFeed
 from riven.completion.recorder import Recorder
 from riven.completion.store import PostgresRunStore
-from riven.core.graph import RetryPolicy
 from riven.db.channels import CONTROL, WATCH
 from riven.db.errors import DatabaseError
 from riven.db.identity import new_id
@@ -22,15 +21,16 @@ from riven.engines.embedded.timers import WallTimers
 from riven.main.clock import WallClock, process_name
 from riven.main.database import open_database
 from riven.main.functions import load_functions
+from riven.main.predecessor import succeed
 from riven.main.process import Build
 from riven.main.reporting import MetricsReporter
+from riven.main.retries import retry_policy
 from riven.main.waiting import until_schema_is_current
-from riven.maintenance.stale import NEVER_STALE, recover_items
 from riven.nodes.addresses import AddressPolicy
 from riven.nodes.functions import FunctionPool, Functions
 from riven.nodes.http_client import HttpClient
 from riven.nodes.registry import Registry
-from riven.queue.lease import Process, bury_predecessors
+from riven.queue.lease import Process
 from riven.queue.recover import hand_back
 from riven.queue.wake import Announcer, WakeListener
 from riven.settings import Settings
@@ -109,24 +109,13 @@ class Worker:
     async def _work(self) -> None:
         await until_schema_is_current(self._database)
         if self._succeeds:
-            await self._succeed()
+            await succeed(self._database, self._announcer, self.process)
         self._working = True
         self._wakes.start()
         self._listener.start()
         self._control.start()
         self._reporter.start()
         await self._loop.run()
-
-    async def _succeed(self) -> None:
-        """What the worker of this name held goes back in line; if that fails, its lease runs out as every other does."""
-        try:
-            for dead in await bury_predecessors(self._database, self.process):
-                _log.warning(
-                    "process_dead", extra={"processId": str(dead.id), "role": dead.role, "label": dead.name}
-                )
-            await recover_items(self._database, self._announcer, stale_after=NEVER_STALE)
-        except DatabaseError as error:
-            _log.warning("database_away", extra={"error": str(error)})
 
     def _started(self, execution_id: UUID) -> None:
         self._control.started(execution_id)
@@ -192,12 +181,3 @@ def assemble(call: ProcessCall, settings: Settings) -> Build:
     """The process `riven worker`."""
     functions = load_functions(settings.functions)
     return lambda: [Worker(settings, functions, name=call.name, succeeds=call.succeeds)]
-
-
-def retry_policy(settings: Settings) -> RetryPolicy:
-    return RetryPolicy(
-        max_attempts=settings.retry_max_attempts,
-        initial_interval=round(settings.retry_initial_interval * 1_000),
-        multiplier=settings.retry_multiplier,
-        max_interval=round(settings.retry_max_interval * 1_000),
-    )

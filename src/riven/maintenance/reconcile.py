@@ -1,23 +1,31 @@
-"""Compare queue and executions, and mend what no ordinary move would: rows that somebody deleted, hints left by a crash.
+"""Compare queue, executions and engine, and mend what no ordinary move would.
 
-Both tables are gone through slice by slice, so that a round costs the same however much waits; what a round finds it
-looks at again under its lock before it acts.
+Rows that somebody deleted, hints left by a crash, runs that an engine elsewhere has no more. The tables are gone through
+slice by slice, so that a round costs the same however much waits; what a round finds it looks at again under its lock
+before it acts.
 """
 
+import asyncio
 import logging
+from collections.abc import Sequence
 from uuid import UUID
 
-from riven.completion.undriven import end_undriven
+from riven.completion.undriven import end_held, end_undriven, hold_run
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus
 from riven.db.engine import Database
+from riven.engines.port import Description, DistantEngine, DriveStatus, EngineAwayError
 from riven.maintenance.apart import apart
 from riven.queue.claim import recheck_hints
-from riven.queue.recover import wrong_hints
+from riven.queue.recover import LAST_RECOVERY, hand_back_run, wrong_hints
 from riven.queue.repair import (
     FIRST,
+    DrivenElsewhere,
     Orphan,
+    count_loss,
+    find_driven_elsewhere,
     find_orphans,
+    is_driven_elsewhere,
     remove_finished,
     restore_driven,
     restore_parked,
@@ -29,6 +37,8 @@ from riven.telemetry.metrics import DISPATCH_FAILURES, ITEMS_PROCESSED, REPAIRS
 
 SLICE = 20_000
 _HINTS_AT_ONCE = 500
+_ASKED_AT_ONCE = 20
+"""Runs of which an engine elsewhere is asked at a time."""
 
 _log = logging.getLogger("riven.maintenance")
 
@@ -120,3 +130,73 @@ class Reconciler:
                 REPAIRS.add("wrong_hint", by=len(cleared))
                 _log.warning("hints_cleared", extra={"count": len(cleared)})
                 self._announcer.announce(cleared)
+
+
+class EngineReconciler:
+    """Compares what runs here with what an engine elsewhere says of it. Judges what that engine has, and nothing else."""
+
+    def __init__(
+        self, database: Database, announcer: Announcer, engine: DistantEngine, slice_size: int = 1_000
+    ) -> None:
+        self._database = database
+        self._announcer = announcer
+        self._engine = engine
+        self._slice = slice_size
+
+    async def perform(self) -> None:
+        """Several times a minute. While the engine is away nothing is judged."""
+        after = FIRST
+        while True:
+            async with self._database.read() as connection:
+                found = await find_driven_elsewhere(connection, after, self._slice)
+            try:
+                for start in range(0, len(found), _ASKED_AT_ONCE):
+                    await self._compare(found[start : start + _ASKED_AT_ONCE])
+            except EngineAwayError as error:
+                _log.warning("engine_away", extra={"error": str(error)})
+                return
+            if len(found) < self._slice:
+                return
+            after = found[-1].execution_id
+
+    async def _compare(self, some: Sequence[DrivenElsewhere]) -> None:
+        said = await asyncio.gather(*(self._engine.describe(each.execution_id, each.run) for each in some))
+        for found, description in zip(some, said, strict=True):
+            if description.status is not DriveStatus.OPEN:
+                with apart(executionId=str(found.execution_id)):
+                    await self._mend(found, description)
+
+    async def _mend(self, found: DrivenElsewhere, said: Description) -> None:
+        """Under the lock, and only if nobody has taken it up since it was found: then what was said is old."""
+        async with self._database.transaction() as connection:
+            held = await hold_run(connection, found.execution_id)
+            if held is None or not await is_driven_elsewhere(connection, found):
+                return
+            match said.status:
+                case DriveStatus.TERMINATED | DriveStatus.CANCELED:
+                    done = "ended"
+                    message = f"it was {said.status.value} in Temporal"
+                    if said.reason:
+                        message += f": {said.reason}"
+                    await end_held(
+                        connection, held, ExecutionStatus.CANCELED, ErrorClass.EXECUTION_ERROR, message
+                    )
+                case DriveStatus.UNKNOWN:
+                    done = "requeued"
+                    await hand_back_run(connection, found.execution_id, found.run, found.token)
+                case _:
+                    # Closed without its end being recorded. Whoever takes it up finds in the journal what was done.
+                    losses = await count_loss(connection, found.execution_id)
+                    if losses < LAST_RECOVERY:
+                        done = "requeued"
+                        await hand_back_run(connection, found.execution_id, found.run, found.token)
+                    else:
+                        done = "ended"
+                        message = f"its workflow ended {losses} times without its end being recorded"
+                        await end_held(
+                            connection, held, ExecutionStatus.FAILED, ErrorClass.INTERNAL_ERROR, message
+                        )
+        REPAIRS.add(f"workflow_{said.status.value}")
+        ids = {"executionId": str(found.execution_id)}
+        _log.warning("engine_drift", extra={**ids, "status": said.status.value, "done": done})
+        self._announcer.announce((found.workspace_id,))

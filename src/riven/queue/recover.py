@@ -68,10 +68,18 @@ async def hand_back_forgotten(
     return [(row["execution_id"], row["workspace_id"]) for row in rows]
 
 
-async def postpone(database: Database, execution_id: UUID, owner: UUID, seconds: float) -> None:
-    """A claimed run whose turn has not come: back in line for a moment, slot kept."""
+async def postpone(
+    database: Database,
+    execution_id: UUID,
+    owner: UUID,
+    seconds: float,
+    *,
+    kind: str | None = None,
+    error: str | None = None,
+) -> None:
+    """A claimed run that is not started now: back in line for a moment, slot kept."""
     async with database.transaction() as connection:
-        await connection.execute(_POSTPONE, execution_id, owner, seconds)
+        await connection.execute(_POSTPONE, execution_id, owner, seconds, kind, error)
 
 
 async def hand_back_run(connection: Connection, execution_id: UUID, run: int, token: int) -> UUID | None:

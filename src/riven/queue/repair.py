@@ -17,6 +17,14 @@ _RESTORE_DRIVEN = load("riven.queue", "restore_driven")
 _RESTORE_PENDING = load("riven.queue", "restore_pending")
 _RESTORE_PARKED = load("riven.queue", "restore_parked")
 _FIND_ORPHANS = load("riven.queue", "find_orphans")
+_DRIVEN_ELSEWHERE = load("riven.queue", "driven_elsewhere")
+_IS_DRIVEN_ELSEWHERE = """
+SELECT count(*)
+FROM workflow_executions e
+JOIN execution_queue q ON q.execution_id = e.id
+WHERE e.id = $1 AND e.run = $2 AND e.token = $3 AND e.status = 'RUNNING' AND q.status = 'DISPATCHED' AND q.owner_id IS NULL
+"""
+_COUNT_LOSS = "UPDATE workflow_executions SET recoveries = recoveries + 1 WHERE id = $1 RETURNING recoveries"
 _REMOVE_FINISHED = load("riven.queue", "remove_finished")
 _PRUNE_DEAD_LETTERS = load("riven.queue", "prune_dead_letters")
 
@@ -67,6 +75,37 @@ async def find_orphans(connection: Connection, after: UUID, most: int) -> tuple[
         Orphan(row["id"], row["execution_id"], row["workspace_id"], row["gone"]) for row in rows if row["id"]
     ]
     return orphans, last
+
+
+@dataclass(frozen=True, slots=True)
+class DrivenElsewhere:
+    """A run that an engine elsewhere has, by the token that was read."""
+
+    execution_id: UUID
+    run: int
+    token: int
+    workspace_id: UUID
+
+
+async def find_driven_elsewhere(connection: Connection, after: UUID, most: int) -> Sequence[DrivenElsewhere]:
+    """In the order of their ids; read without a lock."""
+    rows = await connection.fetch(_DRIVEN_ELSEWHERE, after, most)
+    return [
+        DrivenElsewhere(row["execution_id"], row["run"], row["token"], row["workspace_id"]) for row in rows
+    ]
+
+
+async def is_driven_elsewhere(connection: Connection, found: DrivenElsewhere) -> bool:
+    """Whether it is so still; the caller holds item and execution."""
+    return bool(
+        await connection.fetch_value(_IS_DRIVEN_ELSEWHERE, found.execution_id, found.run, found.token)
+    )
+
+
+async def count_loss(connection: Connection, execution_id: UUID) -> int:
+    """How often the run was lost without progress, this time included; the caller holds it."""
+    losses: int = await connection.fetch_value(_COUNT_LOSS, execution_id)
+    return losses
 
 
 async def remove_finished(connection: Connection, queue_id: UUID) -> bool:

@@ -50,7 +50,7 @@ CAPACITY_REACHED: Final = Metric(
 DISPATCH_FAILURES: Final = Metric(
     "riven_dispatch_failures_total",
     "counter",
-    "Starts that failed: `refused` and `engine_away` by the engine, `unclaimable` for items that cannot even be "
+    "Starts that failed: `refused` and `engine_away` by the engine, `uncertain` without an answer, `unclaimable` for items that cannot even be "
     "claimed, `execution_not_found`, `workspace_not_found`, "
     "`version_not_found` for rows that are gone, `error` for anything else.",
     ("reason",),
@@ -89,7 +89,9 @@ REPAIRS: Final = Metric(
     "riven_repairs_total",
     "counter",
     "What the reconciler found and mended: `item_missing`, `execution_not_found`, `workspace_not_found`, "
-    "`version_not_found`, `item_without_work`, `wrong_hint`.",
+    "`version_not_found`, `item_without_work`, `wrong_hint`; and runs that Temporal had no more, by how it had ended them: "
+    "`workflow_terminated`, `workflow_canceled`, `workflow_completed`, `workflow_failed`, `workflow_timed_out`, "
+    "`workflow_unknown`.",
     ("repair",),
 )
 PRUNED: Final = Metric(
@@ -169,6 +171,13 @@ EVENTS: Final = (
     Event("dispatched", "INFO", ("executionId", "queueId"), "The engine has it."),
     Event("engine_start_failed", "ERROR", ("queueId", "error", "executionId"),
           "The engine refused the start, or is away; the item goes back in line."),
+    Event("engine_away", "WARNING", ("error",),
+          "The engine cannot be reached. Nothing is claimed until it can, and what waits says `engine_down`."),
+    Event("engine_back", "INFO", (), "The engine can be reached again."),
+    Event("engine_drift", "WARNING", ("executionId", "status", "done"),
+          "A run was closed in Temporal without its end being recorded, or is unknown there: it was `ended` or `requeued`."),
+    Event("control_undelivered", "WARNING", ("error",),
+          "What was asked of runs could not be told to the engine; it is told again."),
     Event("queue_item_error", "ERROR", ("queueId", "error"), "An item could not be started. Others are not touched by it."),
     Event("queue_item_failed", "ERROR", ("queueId", "error"),
           "An item has become a dead letter: its attempts are used up, or what it names is gone."),

@@ -61,6 +61,7 @@ LEFT JOIN execution_queue q ON q.execution_id = e.id
 LEFT JOIN processes p ON p.id = e.owner_id
 WHERE e.status = 'RUNNING'
   AND q.status IS DISTINCT FROM 'PENDING'
+  AND (q.status = 'DISPATCHED' AND q.owner_id IS NULL) IS NOT TRUE
   AND coalesce(p.seen_at, q.claimed_at, '-infinity') < now() - make_interval(secs => $1)
 """
 
@@ -119,7 +120,8 @@ INVARIANTS: Final = (
     ),
     Invariant(
         "running_is_driven",
-        "Whatever is RUNNING has a live owner or an item in line, or its owner died less than a minute ago.",
+        "Whatever is RUNNING has a live owner, an item in line, or a workflow in Temporal (which the reconciler asks for), "
+        "or its owner died less than a minute ago.",
         _DRIVEN,
     ),
     Invariant(

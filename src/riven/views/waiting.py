@@ -76,6 +76,11 @@ class Engines:
     """What all of them say is wrong with the engine."""
 
 
+async def engine_trouble(connection: Connection) -> str | None:
+    """What all processes that claim say is wrong with the engine; None also where there is none of them."""
+    return (await _engines(connection)).error
+
+
 async def why_waiting(connection: Connection, execution_id: UUID) -> Waiting | None:
     """None: it does not wait, or is not there. With who holds the slots, and the position in line."""
     found = await connection.fetch_row(_FACTS, [execution_id])

@@ -7,8 +7,10 @@ WITH journal AS (
         0
     ) AS seq
 ), voided AS (
-    -- what was asked of the earlier run and never read; a signal that no node has taken is for this one too
-    UPDATE signals SET void = true WHERE execution_id = $1 AND seq IS NULL AND NOT void AND kind <> 'SIGNAL'
+    -- what was asked of the earlier run and never read; a signal that no node has taken is for this one too, and a cancel
+    -- that outlived its run is for the engine that may still have that run
+    UPDATE signals SET void = true
+    WHERE execution_id = $1 AND seq IS NULL AND NOT void AND kind NOT IN ('SIGNAL', 'CANCEL')
 )
 UPDATE workflow_executions
 SET status = 'PENDING', run = run + 1, base_seq = j.seq,

@@ -31,7 +31,8 @@ WITH items AS MATERIALIZED (
               e.base_seq, e.revision, e.deadline_at,
               e.retry_defaults, e.rules_version, e.recoveries, e.suspect, x.status AS status_before,
               x.run_started_at IS NULL AS first_start,
-              EXISTS (SELECT FROM signals g WHERE g.execution_id = e.id AND g.seq IS NULL AND NOT g.void) AS asked,
+              EXISTS (SELECT FROM signals g WHERE g.execution_id = e.id AND g.seq IS NULL AND NOT g.void
+                                              AND (g.run = e.run OR g.kind = 'SIGNAL')) AS asked,
               (SELECT w.name FROM workspaces w WHERE w.id = e.workspace_id) AS workspace_name
 ), claimed AS (
     UPDATE execution_queue q

@@ -1,11 +1,12 @@
 -- Items whose owner was judged dead or is unknown, or that were claimed too long ago without being settled, go back in
 -- line. Their executions stay RUNNING: the slot is kept until the next owner finds out how far they came.
 -- A death counts against the run that was driven while it happened. A suspect is settled before it is driven, so one
--- that is only CLAIMED still waited for its turn.
+-- that is only CLAIMED still waited for its turn. A dispatcher drives nothing: its death counts against no run.
 -- $1: seconds after which a CLAIMED item is stale; $2: at most so many; $3: deaths after which a run is a suspect. An
 -- item that a dispatcher gave to Temporal has no owner and is never found here.
 WITH lost AS MATERIALIZED (
-    SELECT q.id, q.execution_id, q.status, p.id IS NOT NULL AND NOT p.dead AS stale
+    SELECT q.id, q.execution_id, q.status, p.id IS NOT NULL AND NOT p.dead AS stale,
+           coalesce(p.role = 'dispatcher', false) AS dispatched
     FROM execution_queue q
     LEFT JOIN processes p ON p.id = q.owner_id
     WHERE q.owner_id IS NOT NULL AND q.status IN ('CLAIMED', 'DISPATCHED')
@@ -17,7 +18,7 @@ WITH lost AS MATERIALIZED (
     SELECT e.id
     FROM workflow_executions e
     JOIN lost l ON l.execution_id = e.id
-    WHERE e.status = 'RUNNING' AND NOT l.stale AND (NOT e.suspect OR l.status = 'DISPATCHED')
+    WHERE e.status = 'RUNNING' AND NOT l.stale AND NOT l.dispatched AND (NOT e.suspect OR l.status = 'DISPATCHED')
     ORDER BY e.id
     FOR NO KEY UPDATE OF e
 ), counted AS (

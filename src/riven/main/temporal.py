@@ -1,0 +1,49 @@
+"""How a process reaches Temporal."""
+
+from pathlib import Path
+
+from temporalio.client import Client
+
+from riven.engines.temporal.client import (
+    TemporalAddress,
+    TemporalEngine,
+    Tls,
+    connect,
+    register_search_attributes,
+)
+from riven.main.retries import retry_policy
+from riven.settings import Settings
+
+
+async def open_client(settings: Settings) -> Client:
+    """Without asking the server anything: it may be away."""
+    return await connect(
+        TemporalAddress(
+            address=settings.temporal(),
+            namespace=settings.temporal_namespace,
+            tls=_tls(settings),
+            api_key=settings.temporal_api_key,
+        )
+    )
+
+
+async def open_engine(settings: Settings) -> TemporalEngine:
+    client = await open_client(settings)
+    return TemporalEngine(client, task_queue=settings.temporal_task_queue, retry=retry_policy(settings))
+
+
+async def register(settings: Settings) -> None:
+    """What workflows are found by. Raises EngineAwayError."""
+    await register_search_attributes(await open_client(settings))
+
+
+def _tls(settings: Settings) -> Tls | None:
+    files = (settings.temporal_tls_ca_file, settings.temporal_tls_cert_file, settings.temporal_tls_key_file)
+    name = settings.temporal_tls_server_name
+    wanted = settings.temporal_tls
+    if wanted is None:
+        wanted = settings.temporal_api_key is not None or name is not None or any(files)
+    if not wanted:
+        return None
+    authorities, certificate, key = (None if file is None else Path(file).read_bytes() for file in files)
+    return Tls(server_ca=authorities, client_certificate=certificate, client_key=key, server_name=name)

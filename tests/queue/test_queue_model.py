@@ -1,8 +1,9 @@
 """The queue does what a simple model of it does, move by move, whatever the order of the moves.
 
 The model is a list of runs and three sentences about who is claimed next; after every move both rows of every run are
-compared with it. Moves that belong to other stages (an execution that is accepted, parks or ends) write the execution
-here as those stages do, together with the queue's own statement for the item. Races have tests of their own.
+compared with it. Control calls are made as `intake` makes them, the last refusal as the dispatcher comes to it; where an
+execution is accepted, parks or ends, its row is written here as those stages write it, together with the queue's own
+statement for the item. Races have tests of their own.
 """
 
 import asyncio
@@ -25,10 +26,16 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from riven.completion.undriven import hold_run
 from riven.db.engine import Connection, Database
 from riven.db.identity import new_id
 from riven.db.statements import load
-from riven.queue.claim import claim_executions
+from riven.dispatch.starter import start_execution
+from riven.engines.port import StartRefusedError
+from riven.intake.cancel import cancel_run
+from riven.intake.pause import pause_run, resume_run
+from riven.intake.retry import retry_run
+from riven.queue.claim import Claimed, claim_executions
 from riven.queue.enqueue import NewItem, enqueue_executions
 from riven.queue.lease import Process, bury_dead, register, renew
 from riven.queue.recover import (
@@ -112,10 +119,14 @@ class Run:
     item: Line | None
     status: str | None = "PENDING"
     """None: somebody has deleted the execution."""
+    number: int = 1
+    """Of its run: a retry is another."""
     token: int = 0
     owner: UUID | None = None
     recoveries: int = 0
     suspect: bool = False
+    later: bool = False
+    """Of a paused one: the time at which it was due is still to come."""
 
     @property
     def driven(self) -> bool:
@@ -123,13 +134,27 @@ class Run:
 
     @property
     def drive(self) -> Drive:
-        return Drive(self.id, 1, self.token)
+        return Drive(self.id, self.number, self.token)
+
+    @property
+    def at_rest(self) -> bool:
+        """Nobody drives it, and it is not over."""
+        return not self.driven and self.status in ("PENDING", "RUNNING", "WAITING", "PAUSED")
 
     def in_line(self, *, due: bool, holds: bool) -> None:
         """PENDING, whoever had it."""
         assert self.item is not None
         self.item.status, self.item.due, self.item.ready = "PENDING", due, due
         self.item.never, self.item.holds = False, holds
+
+    def end(self, status: str) -> None:
+        """As whoever ends a run that nobody drives does."""
+        self.status, self.owner, self.recoveries, self.suspect = status, None, 0, False
+        if status == "FAILED":
+            assert self.item is not None
+            self.item.status, self.item.due, self.item.holds = "FAILED", True, False
+        else:
+            self.item = None
 
 
 @dataclass
@@ -201,6 +226,13 @@ def on(which: Callable[[Run], bool], **strategies):
         return moved
 
     return made
+
+
+class Unwilling:
+    """An engine that takes nothing."""
+
+    async def start(self, request):
+        raise StartRefusedError("no")
 
 
 class Queue(RuleBasedStateMachine):
@@ -375,7 +407,7 @@ class Queue(RuleBasedStateMachine):
 
     @on(lambda run: run.token > 1 and claimed(run))
     def settle_with_an_old_token(self, run):
-        stale = Drive(run.id, 1, run.token - 1)
+        stale = Drive(run.id, run.number, run.token - 1)
         assert self.do(lambda c: settle_dispatched(c, [stale], run.owner)) == []
         assert self.runner.run(
             release_to_pending(self.database, stale, counted=True, delay=0, error="x", kind="x")
@@ -394,6 +426,24 @@ class Queue(RuleBasedStateMachine):
             run.status = run.item.before
         run.owner = None
         run.in_line(due=False, holds=not run.item.slot_taken)
+        self.announce(run.place)
+
+    @on(claimed)
+    def refuse_the_start_for_the_last_time(self, run):
+        claimed = Claimed(
+            queue_id=run.item.id,
+            execution_id=run.id,
+            workspace_id=run.place.id,
+            run=run.number,
+            token=run.token,
+            attempts=run.item.attempts,
+            row={"workflow_definition_id": None},
+        )
+        attempts = run.item.attempts + 1
+        starting = start_execution(self.database, Unwilling(), claimed, None, attempts)
+        assert self.runner.run(starting) is None
+        run.item.attempts = attempts
+        run.end("FAILED")
         self.announce(run.place)
 
     @on(claimed)
@@ -428,6 +478,58 @@ class Queue(RuleBasedStateMachine):
         if waits:
             run.in_line(due=True, holds=run.item.holds)
             self.announce(run.place)
+
+    def steer(self, run, move):
+        async def steered(connection):
+            held = await hold_run(connection, run.id)
+            assert held is not None
+            return await move(connection, held)
+
+        return self.do(steered)
+
+    @on(lambda run: run.at_rest and run.item is not None and run.status != "PAUSED")
+    def pause(self, run):
+        moved = self.steer(run, lambda connection, held: pause_run(connection, held, "model"))
+        assert (moved.status, moved.startable) == ("PAUSED", True)
+        run.later = not (run.item.due or run.item.never or run.item.ready)
+        run.status, run.owner = "PAUSED", None
+        run.in_line(due=False, holds=False)
+        run.item.never = True
+        self.announce(run.place)
+
+    @on(lambda run: run.status == "PAUSED")
+    def resume(self, run):
+        moved = self.steer(run, lambda connection, held: resume_run(connection, held, "model"))
+        assert (moved.status, moved.startable) == ("PENDING", True)
+        run.status = "PENDING"
+        run.in_line(due=not run.later, holds=False)
+        self.announce(run.place)
+
+    @on(lambda run: run.status is not None and run.driven, ask=st.sampled_from([pause_run, cancel_run]))
+    def ask_whoever_drives_it(self, run, ask):
+        """It is his to do: no row of these two moves."""
+        moved = self.steer(run, lambda connection, held: ask(connection, held, "model"))
+        assert (moved.status, moved.startable, moved.deliver) == ("RUNNING", False, True)
+
+    @on(lambda run: run.at_rest)
+    def cancel(self, run):
+        moved = self.steer(run, lambda connection, held: cancel_run(connection, held, "model"))
+        assert (moved.status, moved.startable) == ("CANCELED", True)
+        run.end("CANCELED")
+        self.announce(run.place)
+
+    @on(lambda run: run.status in ("FAILED", "CANCELED"))
+    def retry(self, run):
+        moved = self.steer(run, retry_run)
+        assert (moved.status, moved.startable) == ("PENDING", True)
+        item = self.do(lambda c: c.fetch_row(f"{ITEMS} WHERE execution_id = $1", run.id))
+        if run.item is None:
+            run.item = Line(item["id"], item["priority"], item["aged_at"])
+        assert (run.item.id, run.item.aged) == (item["id"], item["aged_at"])
+        run.status, run.owner, run.number = "PENDING", None, run.number + 1
+        run.recoveries, run.suspect, run.item.attempts = 0, False, 0
+        run.in_line(due=True, holds=False)
+        self.announce(run.place)
 
     @on(lambda run: not_due(run) and not run.item.never)
     def time_passes_for_one(self, run):
@@ -549,7 +651,7 @@ class Queue(RuleBasedStateMachine):
     @on(driven, old=st.booleans())
     def give_up_one_run(self, run, old):
         token = run.token - 1 if old else run.token
-        place = self.do(lambda c: hand_back_run(c, run.id, 1, token))
+        place = self.do(lambda c: hand_back_run(c, run.id, run.number, token))
         assert place == (None if old else run.place.id)
         if not old:
             run.in_line(due=True, holds=True)
@@ -565,8 +667,8 @@ class Queue(RuleBasedStateMachine):
         executions = {row["id"]: row for row in self.do(lambda c: c.fetch(STATUSES))}
         for run in self.model.runs:
             row, item = executions.get(run.id), items.pop(run.id, None)
-            told = row and (row["status"], row["token"], row["recoveries"], row["suspect"])
-            assert told == (run.status and (run.status, run.token, run.recoveries, run.suspect))
+            told = row and (row["status"], row["run"], row["token"], row["recoveries"], row["suspect"])
+            assert told == (run.status and (run.status, run.number, run.token, run.recoveries, run.suspect))
             if run.item is None:
                 assert item is None
                 continue

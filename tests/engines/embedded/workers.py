@@ -164,6 +164,7 @@ class Worker:
         secrets: ReadSecrets = no_secrets,
         max_in_flight: int = 100,
         threads: FunctionPool | None = None,
+        lease_ttl: float = 15.0,
     ) -> None:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
@@ -184,7 +185,7 @@ class Worker:
             ended=lambda _: self.loop.wake(),
             secrets=secrets,
         )
-        settings = DispatchSettings(enabled=enabled, poll_interval=0.1)
+        settings = DispatchSettings(enabled=enabled, poll_interval=0.1, lease_ttl=lease_ttl)
         self.control = ControlDelivery(database, self.engine, control_poll)
         starter = Starter(database, self.engine, asked=self.control.asked, started=self._started)
         self.loop = DispatchLoop(database, starter, self.process, self.announcer, settings)

@@ -232,7 +232,7 @@ class Unwilling:
     """An engine that takes nothing."""
 
     async def start(self, request):
-        raise StartRefusedError("no")
+        raise StartRefusedError(f"not even {request}")
 
 
 class Queue(RuleBasedStateMachine):

@@ -25,9 +25,8 @@ RUNNING = (
     "SELECT workspace_id, count(*) FROM workflow_executions WHERE status = 'RUNNING' GROUP BY workspace_id"
 )
 STATUSES = "SELECT status, count(*) FROM workflow_executions GROUP BY status"
-UNFINISHED = (
-    "SELECT count(*) FROM workflow_executions WHERE status NOT IN ('COMPLETED', 'FAILED', 'CANCELED')"
-)
+IN_LINE = "SELECT count(*) FROM execution_queue WHERE status <> 'FAILED'"
+WITH_A_SLOT = "SELECT count(*) FROM workflow_executions WHERE status = 'RUNNING'"
 STUCK = 90.0
 """Seconds without any end, after which what is left counts as leaked."""
 
@@ -89,12 +88,12 @@ class _Trial:
     async def _until_ended(self) -> int:
         """What has a slot and does not end."""
         before, since = -1, time.monotonic()
-        while left := await self._value(UNFINISHED):
+        while left := await self._value(IN_LINE) + await self._value(WITH_A_SLOT):
             if left != before:
                 before, since = left, time.monotonic()
             elif time.monotonic() - since > STUCK:
-                return left
-            await asyncio.sleep(0.2)
+                return await self._value(WITH_A_SLOT)
+            await asyncio.sleep(0.5)
         return 0
 
     async def _observe(self, limits: Mapping[str, int]) -> None:

@@ -123,6 +123,8 @@ def test_settings_that_need_or_contradict_each_other_are_refused() -> None:
         ("TEMPORAL_TLS_CA_FILE", __file__, __file__),
         ("TEMPORAL_TLS_SERVER_NAME", "temporal.example", "temporal.example"),
         ("TEMPORAL_API_KEY", "k", "k"),
+        ("TEMPORAL_CACHED_RUNS", "10", 10),
+        ("TEMPORAL_STICKY_TIMEOUT", "500ms", 0.5),
     ],
 )
 def test_settings_of_temporal_are_read_with_its_engine_and_refused_without(
@@ -145,6 +147,8 @@ def test_settings_of_temporal_are_read_with_its_engine_and_refused_without(
         ("TEMPORAL_NAMESPACE", "x" * 256, "is no name"),
         ("TEMPORAL_TLS", "perhaps", "neither true nor false"),
         ("TEMPORAL_TLS_CA_FILE", "gone.pem", "'gone.pem' cannot be read: No such file or directory"),
+        ("TEMPORAL_CACHED_RUNS", "0", "between 1 and 100000"),
+        ("TEMPORAL_STICKY_TIMEOUT", "0", "is not between 100ms and 1h"),
     ],
 )
 def test_wrong_settings_of_temporal_are_refused(name: str, text: str, said: str) -> None:

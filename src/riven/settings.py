@@ -236,7 +236,10 @@ class Settings:
 
     # ---- workers
     worker_runs: int = _setting(
-        partial(_number, 1, 100_000), 200, "Runs that a worker drives at a time, at most.", "200"
+        partial(_number, 1, 100_000),
+        200,
+        "Runs that a worker drives at a time, at most; with Temporal see `RIVEN_TEMPORAL_CACHED_RUNS`.",
+        "200",
     )
     worker_nodes: int = _setting(
         partial(_number, 1, 100_000), 1_000, "Nodes that a worker runs at a time, at most.", "1000"
@@ -307,6 +310,20 @@ class Settings:
         _name, None, "The name that Temporal's certificate must have, if it is not that of the address.", ""
     )
     temporal_api_key: str | None = _setting(_text, None, "API key for Temporal; sent with every request.", "")
+
+    temporal_cached_runs: int = _setting(
+        partial(_number, 1, 100_000),
+        1_000,
+        "Runs that a worker keeps in memory, at most; one that is not there is replayed from its history.",
+        "1000",
+    )
+    temporal_sticky_timeout: float = _setting(
+        partial(_seconds, 0.1, _HOUR),
+        5.0,
+        "How long a run waits for the worker that has it in memory, before any other takes it up: after a worker's death, "
+        "too.",
+        "5s",
+    )
 
     # ---- what runs inherit that say nothing themselves
     retry_max_attempts: int = _setting(

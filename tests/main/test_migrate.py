@@ -54,7 +54,7 @@ def test_an_engine_that_is_not_known_is_refused_by_name() -> None:
         assert "'warp' is not one of 'embedded', 'temporal'" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["api", "dispatcher", "maintenance", "migrate"])
+@pytest.mark.parametrize("command", ["api", "dispatcher", "worker", "maintenance", "all", "migrate"])
 def test_with_temporal_every_process_needs_its_address(command: str) -> None:
     environment = {"RIVEN_DATABASE_URL": "postgresql://x@127.0.0.1:1/x", "RIVEN_ENGINE": "temporal"}
     done = riven(command, env=environment)

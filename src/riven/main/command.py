@@ -147,8 +147,10 @@ def _assembly(call: ProcessCall, settings: Any) -> Callable[..., Callable[[], An
             from riven.main.worker import assemble as worker
 
             return worker
-        case "worker" | "all", "temporal":
-            raise CallError("RIVEN_ENGINE: runs of Temporal are not driven by this version yet")
+        case "worker", _:
+            from riven.main.temporal_worker import assemble as temporal_worker
+
+            return temporal_worker
         case "maintenance", _:
             from riven.main.maintenance import assemble as maintenance
 
@@ -161,10 +163,14 @@ def _assembly(call: ProcessCall, settings: Any) -> Callable[..., Callable[[], An
             from riven.main.api import assemble as api
 
             return functools.partial(api, load_verifier=_load_verifier)
-        case _:
+        case _, "embedded":
             from riven.main.all import assemble as everything
 
             return functools.partial(everything, load_verifier=_load_verifier)
+        case _:
+            from riven.main.temporal_all import assemble as everything_there
+
+            return functools.partial(everything_there, load_verifier=_load_verifier)
 
 
 async def _load_engine(settings: Any) -> Any:  # noqa: ANN401 - of what is loaded here and nowhere else

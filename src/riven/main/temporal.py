@@ -15,16 +15,18 @@ from riven.main.retries import retry_policy
 from riven.settings import Settings
 
 
+def address_of(settings: Settings) -> TemporalAddress:
+    return TemporalAddress(
+        address=settings.temporal(),
+        namespace=settings.temporal_namespace,
+        tls=_tls(settings),
+        api_key=settings.temporal_api_key,
+    )
+
+
 async def open_client(settings: Settings) -> Client:
     """Without asking the server anything: it may be away."""
-    return await connect(
-        TemporalAddress(
-            address=settings.temporal(),
-            namespace=settings.temporal_namespace,
-            tls=_tls(settings),
-            api_key=settings.temporal_api_key,
-        )
-    )
+    return await connect(address_of(settings))
 
 
 async def open_engine(settings: Settings) -> TemporalEngine:

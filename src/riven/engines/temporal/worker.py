@@ -63,8 +63,12 @@ class TemporalWorker:
         max_nodes: int = 200,
         max_workflow_tasks: int = 20,
         max_cached: int = 1_000,
+        sticky_timeout: float = 5.0,
     ) -> None:
-        """`max_nodes`: attempts at a time. `max_cached`: workflows that stay in memory between two tasks."""
+        """`max_nodes`: attempts at a time. `max_cached`: workflows that stay in memory between two tasks.
+
+        `sticky_timeout`: seconds that a workflow waits for the worker that has it in memory before another may take it.
+        """
         self._where = where
         self._task_queue = task_queue
         tools = Tools(store=store, services=services, clock=clock, timers=timers, node_timeout=node_timeout)
@@ -73,6 +77,7 @@ class TemporalWorker:
         self._max_nodes = max_nodes
         self._max_workflow_tasks = max_workflow_tasks
         self._max_cached = max_cached
+        self._sticky_timeout = timedelta(seconds=sticky_timeout)
         self._worker: Worker | None = None
         self._task: asyncio.Task[None] | None = None
         self.ready = asyncio.Event()
@@ -127,6 +132,7 @@ class TemporalWorker:
             activities=self._activities.all(),
             workflow_runner=sandbox(),
             max_cached_workflows=self._max_cached,
+            sticky_queue_schedule_to_start_timeout=self._sticky_timeout,
             max_concurrent_workflow_tasks=self._max_workflow_tasks,
             max_concurrent_activities=self._max_nodes,
             max_concurrent_local_activities=self._max_nodes,

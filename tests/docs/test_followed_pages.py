@@ -101,4 +101,4 @@ def follow(page: Path, folder: Path, beside: contextlib.ExitStack) -> None:
             code = ran.returncode
             assert comparable(ran.stdout) == comparable(step.answer), step.command
             compared += 1
-    assert compared > 5
+    assert compared > 3

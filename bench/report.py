@@ -39,6 +39,12 @@ class Results:
         """Those that took workloads, in the order in which they were measured."""
         return list(dict.fromkeys(peer for peer, workload, _ in self._figures if workload != "raw"))
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """Of the peers."""
+        told = {figure.peer: figure.settings.get("version") for figure in self._figures.values()}
+        return {peer: str(version) for peer, version in told.items() if version}
+
     def value(self, peer: str, row: Row) -> float | None:
         found = self._figures.get((peer, row.workload, row.metric))
         return None if found is None else found.value

@@ -96,6 +96,11 @@ def test_on_temporal_ours_is_a_share_of_the_bare_sdk() -> None:
     assert list(tables(Results(measured))) == ["temporal"]
 
 
+def test_versions_are_those_that_the_peers_told() -> None:
+    told = Figure("dbos", "W1", "executions/s", 1.0, settings={"version": "3.4.0", "workers": 1})
+    assert Results([told, Figure("postgres", "raw", "x", 1.0)]).versions == {"dbos": "3.4.0"}
+
+
 def test_cpu_is_shown_by_process_and_limits_apart() -> None:
     results = Results(
         figures(

@@ -58,6 +58,22 @@ def test_the_page_shows_every_operation_and_every_body(openapi: dict[str, Any]) 
     assert len(page.ids) == len(set(page.ids))
 
 
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ("executions_start_execution", "Needs the role <code>OPERATOR</code>."),
+        ("workspaces_create", "Needs a platform key."),
+        ("tiers_list_all", "Needs any credential."),
+        ("operations_readyz", "Needs no credential."),
+    ],
+)
+def test_an_operation_says_whose_request_it_has_to_be(
+    openapi: dict[str, Any], operation: str, said: str
+) -> None:
+    article = describe_page(openapi).partition(f'<article id="{operation}">')[2].partition("</article>")[0]
+    assert said in article
+
+
 def test_links_within_the_page_lead_somewhere(openapi: dict[str, Any]) -> None:
     page = Page(describe_page(openapi))
     inside = [link[1:] for link in page.links if link.startswith("#")]

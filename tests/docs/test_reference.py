@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from sqlalchemy import CheckConstraint, Table
 
 from riven.api.executions.views import WaitingBody
 from riven.core.errors import ErrorClass
 from riven.core.messages import ExecutionStatus, NodeStatus, SkipReason
+from riven.db.tables.catalog import workflow_definitions
+from riven.db.tables.executions import workflow_executions
+from riven.db.tables.queue import execution_queue
 from riven.documents.load import load_document
 from riven.documents.schema import document_schema
 from riven.nodes.registry import Registry
@@ -34,6 +38,15 @@ def explained(name: str) -> set[str]:
 @pytest.mark.parametrize("vocabulary", [NodeStatus, ExecutionStatus, ErrorClass], ids=lambda v: v.__name__)
 def test_every_status_and_error_class_is_explained(vocabulary: type[NodeStatus]) -> None:
     assert set(vocabulary) - explained("states.md") == set()
+
+
+@pytest.mark.parametrize("table", [execution_queue, workflow_definitions, workflow_executions], ids=str)
+def test_every_status_that_a_row_can_have_is_explained(table: Table) -> None:
+    (check,) = [each for each in table.constraints if str(each.name).endswith("_status_check")]
+    assert isinstance(check, CheckConstraint)
+    statuses = set(re.findall(r"'(\w+)'", str(check.sqltext)))
+    assert len(statuses) >= 3
+    assert statuses - explained("states.md") == set()
 
 
 def test_every_reason_for_skipping_is_explained() -> None:

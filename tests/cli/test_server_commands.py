@@ -209,7 +209,7 @@ def test_a_start_can_be_for_later(riven: Call) -> None:
         (["greet", "--in", "1s", "--at", "2026-01-01T00:00:00Z"], 2, "not both"),
         (["greet", "--label", "x"], 2, "--label"),
         (["greet", "--version", "99"], 1, "no version 99"),
-        (["gone"], 1, "gone"),
+        (["gone"], 1, "no workflow called 'gone' in this workspace; check it, or save and publish it first"),
         (["wrong"], 1, "publish"),
         (["greet", "--workspace", "nowhere"], 2, "there is no workspace 'nowhere'; there is acme"),
         (["greet", "--workspace", "00000000-0000-0000-0000-000000000000"], 1, "workspace"),

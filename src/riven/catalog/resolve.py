@@ -76,7 +76,9 @@ def _resolved(asked: Asked, row: Row) -> Resolved | RefusedError:
         which = (
             f"with the id {asked.workflow_id}" if asked.workflow_id else f"called {asked.name or ''!r:.80}"
         )
-        return WorkflowNotFoundError(f"there is no workflow {which} in this workspace")
+        return WorkflowNotFoundError(
+            f"there is no workflow {which} in this workspace; check it, or save and publish it first"
+        )
     if row["owner_id"] != asked.workspace_id:
         return ForeignWorkflowError(f"the workflow {asked.workflow_id} belongs to another workspace")
     if row["archived"]:

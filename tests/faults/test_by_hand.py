@@ -2,7 +2,9 @@
 
 import asyncio
 
+import pytest
 from tests.engines.embedded.workers import eventually, installation, worker
+from tests.intake.steering import Steering
 
 from riven.db.identity import new_id
 from riven.maintenance.reconcile import Reconciler
@@ -10,6 +12,7 @@ from riven.nodes.function import function
 from riven.nodes.functions import Functions
 from riven.queue.wake import Announcer
 from riven.views.invariants import check_invariants
+from riven.views.nodes import list_nodes
 
 HELD = """
 name: held
@@ -176,4 +179,34 @@ async def test_a_process_row(database_url):
         gate.open.set()
         row = await here.until(execution_id, "COMPLETED", "FAILED")
         assert (row["status"], row["token"]) == ("COMPLETED", 2)
+        await all_is_well(here)
+
+
+@pytest.mark.parametrize(
+    ("damage", "error"),
+    [
+        ("DELETE FROM workflow_definition_versions", "DISPATCH_FAILED"),
+        ("UPDATE workflow_definition_versions SET document = '{}'", "VALIDATION_ERROR"),
+    ],
+)
+async def test_the_version_of_a_run_that_waits(database_url, damage, error):
+    """It fails with the reason when it is woken, and nothing of it looks as if it still went on."""
+    text = "{name: s, nodes: {a: {type: noop}, hear: {type: signal, needs: [a], with: {name: go}}}}"
+    async with installation(database_url) as here:
+        async with worker(here):
+            execution_id = await here.start(text)
+            await here.until(execution_id, "WAITING")
+        await run(here, damage)
+        async with worker(here):
+            await Steering(here).signal(execution_id, "go")
+            row = await here.until(execution_id, "FAILED", "COMPLETED")
+        assert (row["status"], row["error_type"]) == ("FAILED", error)
+        assert (await here.row("SELECT status FROM execution_queue"))["status"] == "FAILED"
+        async with here.database.read() as connection:
+            page = await list_nodes(connection, execution_id, "FAILED", None, after=None, limit=10)
+        assert [(node["path"], node["status"]) for node in page.items] == [
+            ("a", "COMPLETED"),
+            ("hear", "CANCELED"),
+        ]
+        assert [attempt["status"] for attempt in page.items[1]["attempts"]] == ["CANCELED"]
         await all_is_well(here)

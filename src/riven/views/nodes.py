@@ -202,7 +202,7 @@ def _shown(node: _Known, values: Row | None, *, over: bool) -> dict[str, Json]:
         status=status,
         outcome=last["outcome"] if completed else None,
         attempt=started[-1]["attempt"] if started else 0,
-        attempts=[_attempt(row, node.rows) for row in started],
+        attempts=[_attempt(row, node.rows, over=over) for row in started],
         started_at=milliseconds(started[0]["started_at"]) if started else None,
         finished_at=milliseconds(finished) if ended and started else None,
         input=values["input"] if values is not None else None,
@@ -222,9 +222,11 @@ def _status(last: Row) -> str:
     return str(last["status"])
 
 
-def _attempt(row: Row, rows: Sequence[Row]) -> dict[str, Json]:
+def _attempt(row: Row, rows: Sequence[Row], *, over: bool) -> dict[str, Json]:
     # a wait's attempt runs for as long as it waits
     status = "RUNNING" if row["status"] == "WAITING" else row["status"]
+    if over and status in OPEN:
+        status = "CANCELED"
     next_retry_at = row["next_retry_at"]
     if row["settled"] is not None and row["status"] == "FAILED" and row is rows[-1]:
         next_retry_at = None  # its node ended before

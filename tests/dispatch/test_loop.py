@@ -10,6 +10,7 @@ from tests.queue.lines import line_up, workspace
 from riven.db.errors import DatabaseUnavailableError
 from riven.dispatch import loop as looping
 from riven.engines.port import StartRefusedError
+from riven.queue.recover import promote_due
 
 
 async def driven(engine: Obedient, count: int) -> None:
@@ -142,3 +143,25 @@ async def test_an_item_whose_time_comes_is_started_then(database_url):
         begun = asyncio.get_running_loop().time()
         assert await asyncio.wait_for(one.engine.tries.get(), 5) == execution_id
         assert asyncio.get_running_loop().time() - begun < 2
+
+
+async def test_a_due_item_that_somebody_holds_keeps_no_loop_spinning(database_url, monkeypatch):
+    looks = []
+
+    async def counted(database):
+        looks.append(database)
+        return await promote_due(database)
+
+    monkeypatch.setattr(looping, "promote_due", counted)
+    async with place(database_url) as here:
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        await here.execute("UPDATE execution_queue SET due = false")
+        async with dispatcher(here.database, poll_interval=3_600) as one:
+            async with here.database.transaction() as holder:
+                await holder.fetch("SELECT FROM execution_queue FOR UPDATE")
+                await one.loop.registered.wait()
+                before = len(looks)
+                await asyncio.sleep(0.5)
+                assert len(looks) - before <= 30
+                await eventually(lambda: len(looks) > before)
+            assert await asyncio.wait_for(one.engine.tries.get(), 5) == execution_id

@@ -75,6 +75,26 @@ async def test_at_the_claim(database_url, caplog, how):
         assert (events.count("queue_item_error"), events.count("queue_item_failed")) == (3, 1)
 
 
+async def test_at_the_promotion(database_url, caplog):
+    """Items whose time has come: one cannot be written to, and comes due when it can be."""
+    async with installation(database_url) as here:
+        executions = await ten(here)
+        poisoned = executions[4]
+        await run(here, "UPDATE execution_queue SET due = false")
+        await run(here, REFUSE)
+        refused = f"BEFORE UPDATE ON execution_queue FOR EACH ROW WHEN (NEW.execution_id = '{poisoned}')"
+        await run(here, f"CREATE TRIGGER poisoned {refused} EXECUTE FUNCTION refuse()")
+        async with worker(here):
+            await nine_go_on(here, executions, poisoned)
+            item = await here.row("SELECT id, due FROM execution_queue WHERE execution_id = $1", poisoned)
+            assert not item["due"]
+            assert {record.queueId for record in caplog.records if record.message == "queue_item_error"} == {
+                str(item["id"])
+            }
+            await run(here, "DROP TRIGGER poisoned ON execution_queue")
+            await here.until(poisoned, "COMPLETED", within=5)
+
+
 async def test_at_the_start(database_url):
     async with installation(database_url) as here:
         executions = await ten(here)

@@ -105,7 +105,7 @@ CASES: dict[str, Case] = {
     "queue/mark_served": Case(lambda at: [at.full, [True] * 16, [False] * 16, [True] * 16], 500),
     "queue/recheck_hints": Case(lambda at: [at.full], 200),
     "queue/clear_hints": Case(lambda at: [at.full], 500),
-    "queue/promote": Case(lambda at: [500], 15_000, DUE_NOW),
+    "queue/promote": Case(lambda at: [500, None], 15_000, DUE_NOW),
     "queue/next_due": Case(nothing),
     # ---- start
     "queue/enqueue": Case(

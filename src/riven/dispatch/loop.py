@@ -15,7 +15,7 @@ from riven.db.errors import DatabaseError
 from riven.dispatch.starter import DistantStarter, Starter, put_aside
 from riven.queue.claim import Claim, Claimed, Fault, Stray, claim_executions
 from riven.queue.lease import Process, leave, register, renew
-from riven.queue.recover import hand_back_forgotten, next_due_in, postpone, promote_due
+from riven.queue.recover import MOST, hand_back_forgotten, next_due_in, postpone, promote_due
 from riven.queue.settle import Drive, settle_dispatched
 from riven.queue.wake import Announcer
 from riven.telemetry.crashpoints import crash_point
@@ -242,5 +242,8 @@ class DispatchLoop:
             self._announcer.announce(workspaces)
         async with self._database.read() as connection:
             due_in = await next_due_in(connection)
-        self._due_at = None if due_in is None else now + due_in
+        if not due_in and len(workspaces) < MOST:
+            self._due_at = None  # none is on its way, or somebody holds it: look again when it is time to
+        else:
+            self._due_at = now + (due_in or 0.0)
         self._next_promotion = now + PROMOTE_INTERVAL

@@ -1,11 +1,13 @@
 """Put back in line what nobody drives any more. The slot is kept: how far a run came, its next owner finds out."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from riven.db.engine import Connection, Database
+from riven.db.errors import ConstraintError, StatementError
 from riven.db.statements import load
 
 _RECOVER = load("riven.queue", "recover")
@@ -14,10 +16,15 @@ _HAND_BACK_FORGOTTEN = load("riven.queue", "hand_back_forgotten")
 _HAND_BACK_RUN = load("riven.queue", "hand_back_run")
 _POSTPONE = load("riven.queue", "postpone")
 _PROMOTE = load("riven.queue", "promote")
+_DUE = """
+SELECT id FROM execution_queue WHERE status = 'PENDING' AND NOT due AND available_at <= now() ORDER BY available_at LIMIT $1
+"""
 _NEXT_DUE = load("riven.queue", "next_due")
 _WAKE = load("riven.queue", "wake")
 _PARK = load("riven.queue", "park")
 _CLEAR_WRONG_HINTS = load("riven.queue", "clear_wrong_hints")
+
+_log = logging.getLogger("riven.queue")
 
 MOST = 500
 """Items that one statement moves at most."""
@@ -89,13 +96,32 @@ async def hand_back_run(connection: Connection, execution_id: UUID, run: int, to
 
 
 async def promote_due(database: Database) -> list[UUID]:
-    """Let items whose time has come be claimed; answers their workspaces."""
+    """Let items whose time has come be claimed, at most `MOST`; answers the workspace of each.
+
+    Each for itself, if together they are refused.
+    """
+    try:
+        return await _promote(database, None)
+    except (StatementError, ConstraintError):
+        pass  # because of one of them, perhaps
+    async with database.read() as connection:
+        due = [row["id"] for row in await connection.fetch(_DUE, MOST)]
+    promoted: list[UUID] = []
+    for queue_id in due:
+        try:
+            promoted += await _promote(database, queue_id)
+        except (StatementError, ConstraintError) as error:
+            _log.error("queue_item_error", extra={"queueId": str(queue_id), "error": str(error)})
+    return promoted
+
+
+async def _promote(database: Database, queue_id: UUID | None) -> list[UUID]:
     async with database.transaction() as connection:
-        return [row["workspace_id"] for row in await connection.fetch(_PROMOTE, MOST)]
+        return [row["workspace_id"] for row in await connection.fetch(_PROMOTE, MOST, queue_id)]
 
 
 async def next_due_in(connection: Connection) -> float | None:
-    """Seconds until the next item comes due."""
+    """Seconds until the next item comes due; 0: there is one that nobody could promote yet."""
     milliseconds = await connection.fetch_value(_NEXT_DUE)
     return None if milliseconds is None else max(0.0, milliseconds / 1000)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 import pytest
-from tests.conformance.engines import ENGINES, EngineUnderTest
+from tests.conformance.engines import ENGINES, EngineUnderTest, Servers
 from tests.conformance.scenario import TIMES, Scenario
 from tests.fixtures_postgres import new_database
 
@@ -20,7 +20,8 @@ def engine(request: pytest.FixtureRequest) -> Iterator[EngineUnderTest]:
         server, template = map(request.getfixturevalue, ("postgres_server", "migrated_template"))
         return new_database(server.url, template=template)
 
-    with ENGINES[request.param](database) as opened:
+    servers = Servers(database, lambda: request.getfixturevalue("temporal_server").address)
+    with ENGINES[request.param](servers) as opened:
         scenarios = _scenarios_for(request.session, request.param)
         # Those that look at the clock have the machine for themselves.
         opened.expect([scenario for scenario in scenarios if not TIMES & set(scenario.expect)])

@@ -6,12 +6,14 @@ An engine is opened once and runs everything that asks for it; `PostgresUnderTes
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from tests.conformance.documents import REGISTRY, loaded
 from tests.conformance.functions import hash_of
 from tests.conformance.postgres import PostgresUnderTest
 from tests.conformance.scenario import START, Scenario
+from tests.conformance.temporal import TemporalUnderTest
 
 from riven.cli.clock import SystemClock
 from riven.engines.embedded.journal import ExecutionChange
@@ -20,9 +22,19 @@ from riven.nodes.functions import FunctionPool, Functions
 
 PATIENCE = 20.0
 """Seconds after which a run counts as one that hangs."""
+TEMPORAL_PATIENCE = 240.0
+"""The same where all scenarios are under way on one development server, which does some fifty tasks a second."""
 
 NewDatabase: TypeAlias = Callable[[], AbstractContextManager[str]]
-"""Makes an empty database with the schema, and answers its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """What engines may need around them, made when it is asked for."""
+
+    new_database: NewDatabase
+    """An empty database with the schema: its address."""
+    temporal_address: Callable[[], str]
 
 
 class EngineUnderTest(Protocol):
@@ -88,18 +100,26 @@ def _call(function: Callable[..., None], *args: object, **named: object) -> Call
 
 
 @contextmanager
-def _memory(new_database: NewDatabase) -> Iterator[EngineUnderTest]:
-    del new_database
+def _memory(servers: Servers) -> Iterator[EngineUnderTest]:
+    del servers
     yield MemoryUnderTest()
 
 
 @contextmanager
-def _postgres(new_database: NewDatabase) -> Iterator[EngineUnderTest]:
-    with new_database() as url, PostgresUnderTest(url, patience=PATIENCE) as engine:
+def _postgres(servers: Servers) -> Iterator[EngineUnderTest]:
+    with servers.new_database() as url, PostgresUnderTest(url, patience=PATIENCE) as engine:
         yield engine
 
 
-ENGINES: Mapping[str, Callable[[NewDatabase], AbstractContextManager[EngineUnderTest]]] = {
+@contextmanager
+def _temporal(servers: Servers) -> Iterator[EngineUnderTest]:
+    address = servers.temporal_address()
+    with servers.new_database() as url, TemporalUnderTest(url, address, patience=TEMPORAL_PATIENCE) as engine:
+        yield engine
+
+
+ENGINES: Mapping[str, Callable[[Servers], AbstractContextManager[EngineUnderTest]]] = {
     "memory": _memory,
     "postgres": _postgres,
+    "temporal": _temporal,
 }

@@ -77,7 +77,7 @@ class ExecutionWorkflow:
     @workflow.signal(name=CONTROL)
     def control(self, rows: list[str]) -> None:
         performer = self._performer
-        if performer is None or all(row in performer.known for row in rows):
+        if performer is None or (rows and all(row in performer.known for row in rows)):
             return
         self._wanted = True
         performer.look()

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 from tests.conformance.engines import ENGINES, EngineUnderTest, Servers
-from tests.conformance.scenario import TIMES, Scenario
+from tests.conformance.scenario import Scenario
 from tests.fixtures_postgres import new_database
 
 pytest.register_assert_rewrite("tests.conformance.expectations")
@@ -23,8 +23,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[EngineUnderTest]:
     servers = Servers(database, lambda: request.getfixturevalue("temporal_server").address)
     with ENGINES[request.param](servers) as opened:
         scenarios = _scenarios_for(request.session, request.param)
-        # Those that look at the clock have the machine for themselves.
-        opened.expect([scenario for scenario in scenarios if not TIMES & set(scenario.expect)])
+        opened.expect([scenario for scenario in scenarios if not scenario.alone])
         yield opened
 
 

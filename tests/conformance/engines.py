@@ -22,7 +22,7 @@ from riven.nodes.functions import FunctionPool, Functions
 
 PATIENCE = 20.0
 """Seconds after which a run counts as one that hangs."""
-TEMPORAL_PATIENCE = 240.0
+TEMPORAL_PATIENCE = 100.0
 """The same where all scenarios are under way on one development server, which does some fifty tasks a second."""
 
 NewDatabase: TypeAlias = Callable[[], AbstractContextManager[str]]

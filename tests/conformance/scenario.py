@@ -2,6 +2,7 @@
 
 name: as the file
 about: what it shows, in one sentence
+hurried: true                       # something in it must be done in time, which many runs at once may not be
 document: {...}                     # without a name it is called as the scenario
 calls: {name: document}             # workflows that its `call` nodes name
 input: {...}
@@ -24,6 +25,7 @@ START = "start"
 FIELDS = {
     "name",
     "about",
+    "hurried",
     "document",
     "calls",
     "input",
@@ -69,6 +71,12 @@ class Scenario:
     signals: tuple[Signal, ...] = ()
     approvals: tuple[Approval, ...] = ()
     cancel: Cancel | None = None
+    hurried: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """It looks at the clock, and has the machine for itself."""
+        return self.hurried or bool(TIMES & set(self.expect))
 
     @property
     def text(self) -> str:
@@ -93,6 +101,7 @@ def load(path: Path) -> Scenario:
             Approval(path=where, **(decision if isinstance(decision, dict) else {"decision": decision}))
             for where, decision in data.get("approvals", {}).items()
         ),
+        hurried=data.get("hurried", False),
         cancel=Cancel(**data["cancel"]) if "cancel" in data else None,
     )
 

@@ -15,7 +15,9 @@ from riven.wire.temporal import CONTINUE_AFTER
 
 
 class TemporalUnderTest(PostgresUnderTest):
-    def __init__(self, url: str, address: str, *, patience: float, continue_after: int = CONTINUE_AFTER) -> None:
+    def __init__(
+        self, url: str, address: str, *, patience: float, continue_after: int = CONTINUE_AFTER
+    ) -> None:
         super().__init__(url, patience=patience)
         self._address = address
         self._continue_after = continue_after

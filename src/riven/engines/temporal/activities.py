@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from uuid import UUID
 
 from temporalio import activity
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from riven.core.errors import ErrorClass
 from riven.core.ids import NodePath
@@ -182,11 +182,17 @@ class Activities:
         answer = answer_to_json(ended.answer)
         if isinstance(ended.answer, NodeFailed) and not ended.answer.canceled:
             error_class = ended.answer.error_class.value
-            raise ApplicationError(error_class, answer, type=error_class, non_retryable=True)
+            raise ApplicationError(
+                error_class,
+                answer,
+                type=error_class,
+                non_retryable=True,
+                category=ApplicationErrorCategory.BENIGN,  # nothing that the operators of the worker could mend
+            )
         return answer
 
     async def _perform(self, session: Session, command: StartNode) -> StepEnded:
-        if activity.info().attempt > MOST_LOSSES:
+        if activity.info().attempt - _excused() > MOST_LOSSES:
             return session.lost(command)
         job = _Job(session, command)
         key = (session.facts.execution_id, session.facts.run, command.path)
@@ -204,6 +210,7 @@ class Activities:
                     job.job.cancel()  # Temporal has been asked to cancel it
                     continue
                 if ended is None:
+                    activity.heartbeat(_excused() + 1)
                     raise ApplicationError("the worker stops", type="Drained")
                 return ended
         finally:
@@ -377,11 +384,17 @@ class _Job:
             self.ended.set_result(None)
 
 
+def _excused() -> int:
+    """Tries of this attempt that its worker has given up without being lost."""
+    details = activity.info().heartbeat_details
+    return details[0] if details else 0
+
+
 async def _beat() -> None:
     with contextlib.suppress(asyncio.CancelledError):
         while True:
             await asyncio.sleep(BEAT)
-            activity.heartbeat()
+            activity.heartbeat(_excused())
 
 
 def _history_id() -> str:

@@ -132,6 +132,8 @@ class WorkflowPerformer:
         """Place of the first event that may not be recorded."""
         self._unrecorded: list[list[Any]] = []
         self._anything_recorded = False
+        self._latest = 0
+        """Time of the latest event: workers have clocks of their own, and no time goes backwards in a run."""
         self._urgent = False
         self._jobs: dict[NodePath, asyncio.Task[Any]] = {}
         self._line: deque[StartNode] = deque()
@@ -161,6 +163,7 @@ class WorkflowPerformer:
 
     async def record(self, batch: Batch) -> None:
         for event in batch.events:
+            self._latest = max(self._latest, event.at)
             written = self._write_event(event)
             if written is None:
                 self._first += 1
@@ -237,6 +240,9 @@ class WorkflowPerformer:
         if count > 0:
             del self._unrecorded[:count]
             self._first = upto
+
+    def now(self) -> int:
+        return max(now(), self._latest)
 
     # ---- perform -----------------------------------------------------------------------------------------------------
 
@@ -334,7 +340,7 @@ class WorkflowPerformer:
     def _post_undone(self, path: NodePath, error_class: ErrorClass, *, canceled: bool) -> None:
         """It has an answer that no activity has recorded."""
         self._undone[path] = None
-        self._inbox.post(NodeFailed(path, now(), error_class, canceled=canceled))
+        self._inbox.post(NodeFailed(path, self.now(), error_class, canceled=canceled))
 
     async def _do_steps(self, steps: Sequence[StartNode]) -> None:
         taken, upto = self._taken()
@@ -395,7 +401,7 @@ class WorkflowPerformer:
         if self._held is not None and timer != DEADLINE:
             self._held.append(timer)
         else:
-            self._inbox.post(TimerFired(timer, max(due, now())))
+            self._inbox.post(TimerFired(timer, max(due, self.now())))
 
     def stop_timers(self) -> None:
         """The run rests: whoever admits it again knows the time."""
@@ -453,7 +459,7 @@ class WorkflowPerformer:
             held, self._held = self._held, None
             self._inbox.post(event)
             for timer in held:
-                self._inbox.post(TimerFired(timer, now()))
+                self._inbox.post(TimerFired(timer, self.now()))
             return
         self._inbox.post(event)
 

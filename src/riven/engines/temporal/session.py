@@ -34,12 +34,13 @@ from riven.effects.program import ScopeProgram
 from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.settle import execution_ended
 from riven.engines.following import Following
+from riven.engines.port import MANUAL
 from riven.engines.preparing import Prepared
 from riven.engines.runlog import log_end, log_nodes
 from riven.engines.temporal.ports import SharedJournal, SharedStore
 from riven.nodes.contract import Clock
 from riven.wire.document import Json
-from riven.wire.events import ANSWERED, read_event
+from riven.wire.events import ANSWERED, CANCEL, PAUSE, RESUME, read_event
 from riven.wire.temporal import Taken
 from riven.wire.times import to_rfc3339
 
@@ -139,7 +140,7 @@ class Session:
             event = read_event(data)
             if isinstance(event, NodeFailed):
                 ended = self._undone(event)
-            elif len(data) > 2 and not isinstance(event, SignalReceived):
+            elif data[0] in (CANCEL, PAUSE, RESUME):
                 self._source(event, data[2])
             elif isinstance(event, SignalReceived):
                 message = (await self._control(UUID(data[2]))).payload
@@ -324,7 +325,7 @@ class Session:
         return RunContext(
             execution_id=ExecutionId(str(facts.execution_id)),
             program=self.prepared.program,
-            facts={"execution": execution, "workspace": workspace, "trigger": facts.trigger},
+            facts={"execution": execution, "workspace": workspace, "trigger": facts.trigger or MANUAL},
             input=facts.input,
             secrets=secrets,
             services=tools.services,

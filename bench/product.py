@@ -93,7 +93,12 @@ def running(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[A
 def riven_dev(*arguments: str) -> Iterator[Product]:
     """`arguments` of `riven dev`, beside directory and port."""
     command = [sys.executable, "-m", "riven.main.command", "dev", "--port", "0", *arguments]
-    own = {name: value for name, value in ENVIRONMENT.items() if not name.startswith("RIVEN_")}
+    # Modules are compiled once, as they are for whoever installs riven, also where the environment says otherwise.
+    own = {
+        name: value
+        for name, value in ENVIRONMENT.items()
+        if not name.startswith(("RIVEN_", "PYTHONDONTWRITE"))
+    }
     with own_directory("riven") as directory, (directory / "dev.out").open("wb") as output:
         product = Product(directory / "data")
         command += ["--data-dir", str(product.data)]

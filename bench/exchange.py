@@ -5,11 +5,16 @@ One connection a request under way, kept open for the next. Nothing is tried aga
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import httptools
+
+KEPT = 2.0
+"""Seconds for which an idle connection is used again; servers close theirs after some five, and a request that crosses
+with that is lost."""
 
 
 class ExchangeError(Exception):
@@ -47,6 +52,7 @@ class Exchange:
         connection = await self._connection()
         answer = await connection.send(self._request(method, path, body))
         if connection.reusable:
+            connection.idle_since = time.monotonic()
             self._idle.append(connection)
         return answer
 
@@ -73,8 +79,9 @@ class Exchange:
     async def _connection(self) -> "_Connection":
         while self._idle:
             connection = self._idle.pop()
-            if connection.reusable:
+            if connection.reusable and time.monotonic() - connection.idle_since < KEPT:
                 return connection
+            connection.close()
         loop = asyncio.get_running_loop()
         return (await loop.create_connection(_Connection, self._host, self._port))[1]
 
@@ -82,6 +89,7 @@ class Exchange:
 class _Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.reusable = False
+        self.idle_since = 0.0
         self._transport: asyncio.Transport | None = None
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
         self._arrived: asyncio.Queue[bytes | None] | None = None

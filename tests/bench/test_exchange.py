@@ -64,6 +64,17 @@ def test_one_connection_serves_requests_that_follow_each_other() -> None:
     run(work)
 
 
+def test_a_connection_that_was_idle_for_long_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with server(echo) as (url, asked), Exchange(url) as exchange:
+            await exchange.ask("POST", "/", 1)
+            monkeypatch.setattr("bench.exchange.KEPT", 0.0)
+            await exchange.ask("POST", "/", 2)
+            assert len({line.split()[0] for line in asked}) == 2
+
+    run(work)
+
+
 def test_requests_at_once_have_connections_of_their_own() -> None:
     async def work() -> None:
         async with server(echo) as (url, asked), Exchange(url) as exchange:

@@ -12,7 +12,13 @@ from tests.devstack.supervising import Supervisor, on_linux, server_on
 
 from riven.devstack import leftovers
 from riven.devstack.errors import DirectoryBusyError
-from riven.devstack.leftovers import first_pid, servers_by_command, servers_in, stop_leftovers
+from riven.devstack.leftovers import (
+    first_pid,
+    kill_holders,
+    servers_by_command,
+    servers_in,
+    stop_leftovers,
+)
 
 
 async def test_the_processes_of_a_server_are_found_by_where_they_stand(directory: Path) -> None:
@@ -36,6 +42,28 @@ async def test_the_first_process_of_a_server_is_found_by_its_command_line(direct
     assert servers_by_command(directory.parent) == []
     await server.stop()
     assert servers_by_command(directory / "data") == []
+
+
+@on_linux
+def test_whoever_has_a_file_open_is_killed_and_nobody_else(tmp_path: Path) -> None:
+    (tmp_path / "ours").touch()
+    (tmp_path / "other").touch()
+    started = []
+    for name in ("ours", "other"):
+        with (tmp_path / name).open("rb") as file:
+            started.append(subprocess.Popen(["/bin/sleep", "600"], stdin=file))
+    holder, stranger = started
+    try:
+        os.kill(holder.pid, signal.SIGSTOP)
+        with (tmp_path / "ours").open("rb"):
+            assert kill_holders(tmp_path / "ours") == [holder.pid]
+        assert holder.wait() == -signal.SIGKILL
+        assert stranger.poll() is None
+        assert kill_holders(tmp_path / "gone") == []
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
 
 
 def test_other_programs_that_stand_there_are_left_alone(directory: Path) -> None:

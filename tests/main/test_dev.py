@@ -1,5 +1,6 @@
 """`riven dev` with real processes: what it promises while it runs, is killed, is stopped and is started again."""
 
+import os
 import shutil
 import signal
 import stat
@@ -209,6 +210,21 @@ def test_when_it_alone_is_killed_its_parts_end_and_the_next_start_goes_on(direct
             again.ready()
             assert not [pid for pid in pids if lives(pid)]
             again.until_all("COMPLETED", 20)
+            assert again.rows(ONCE) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="who has a file open is told by /proc alone")
+def test_a_part_that_is_frozen_when_it_is_killed_does_not_hold_up_the_next_start(directory: Path) -> None:
+    with Dev(directory) as dev:
+        dev.ready().start(dev.publish(STEPS), 3)
+        worker = dev.pids["worker"]
+        os.kill(worker, signal.SIGSTOP)
+        dev.process.kill()
+        dev.process.wait()
+        with Dev(directory) as again:
+            again.ready()
+            assert not lives(worker)
+            again.until_all("COMPLETED", 3)
             assert again.rows(ONCE) == []
 
 

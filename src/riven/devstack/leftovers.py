@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from riven.devstack.errors import DirectoryBusyError
@@ -58,6 +59,31 @@ async def stop_leftovers(data: Path, gone: Callable[[], bool]) -> None:
         f"a PostgreSQL server still runs on {data} and cannot be stopped: end {who} first",
         left[0] if left else None,
     )
+
+
+def kill_holders(path: Path) -> list[int]:
+    """End every other process that has this file of ours open, be it frozen. On systems without /proc: none."""
+    try:
+        wanted = path.stat()
+    except OSError:
+        return []
+    if not PROC.joinpath("self", "fd").exists():
+        return []
+    pids = [int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal()]
+    found = [pid for pid in pids if pid != os.getpid() and _has_open(pid, wanted)]
+    for pid in found:
+        _send_if(pid, signal.SIGKILL, partial(_has_open, pid, wanted))
+    return found
+
+
+def _has_open(pid: int, wanted: os.stat_result) -> bool:
+    with contextlib.suppress(OSError):  # gone, or of another user
+        for descriptor in PROC.joinpath(str(pid), "fd").iterdir():
+            with contextlib.suppress(OSError):
+                found = descriptor.stat()
+                if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+                    return True
+    return False
 
 
 def servers_in(data: Path) -> list[int]:
@@ -111,6 +137,10 @@ def _stands_in(pid: int, wanted: os.stat_result) -> bool:
 
 
 def _send(pid: int, number: signal.Signals, data: Path) -> None:
+    _send_if(pid, number, lambda: pid in servers_in(data))
+
+
+def _send_if(pid: int, number: signal.Signals, is_still: Callable[[], bool]) -> None:
     """Signal it unless the pid has become another's since we looked."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if not hasattr(os, "pidfd_open"):
@@ -118,7 +148,7 @@ def _send(pid: int, number: signal.Signals, data: Path) -> None:
             return
         descriptor = os.pidfd_open(pid)
         try:
-            if pid in servers_in(data):
+            if is_still():
                 signal.pidfd_send_signal(descriptor, number)
         finally:
             os.close(descriptor)

@@ -29,6 +29,7 @@ from riven.cli.data_directory import DEV_JSON
 from riven.cli.dev import DevCall
 from riven.devstack.datadir import DataDirectory, take
 from riven.devstack.errors import DevstackError
+from riven.devstack.leftovers import kill_holders
 from riven.devstack.parts import Parts, Plan
 from riven.devstack.postgres import EmbeddedPostgres
 from riven.devstack.serverlog import ServerLog
@@ -45,6 +46,7 @@ POSTGRES, TEMPORAL = "postgres", "temporal"
 DRAIN_MARGIN = 5.0
 """Seconds that a part has beside the time to drain, before it is killed."""
 _LEFTOVERS_END_WITHIN = 12.0
+_KILLED_END_WITHIN = 3.0
 _READY_WITHIN = 60.0
 _AGAIN = 0.5
 _LOG_CHECK_INTERVAL = 30.0
@@ -131,15 +133,22 @@ class Dev:
         self._greet(url, prepared["apiKey"], time.monotonic() - begun)
 
     async def _end_leftovers(self) -> None:
-        """Parts of a `riven dev` that was killed end by themselves, soon: they are not to meet ours."""
+        """Parts of a `riven dev` that was killed end by themselves, soon: they are not to meet ours.
+
+        One that is frozen, or stuck in a function, does not, and is killed.
+        """
         lock = self._parts_lock = self._directory.open_lock(PARTS_LOCK)
         end = time.monotonic() + _LEFTOVERS_END_WITHIN
-        waited = False
+        waited = killed = False
         while not take(lock):
             if not waited:
                 self._say("waiting for processes of an earlier 'riven dev' to end")
                 waited = True
-            if time.monotonic() > end:
+            if time.monotonic() > end and not killed:
+                killed = True
+                end += _KILLED_END_WITHIN
+                kill_holders(self._directory.path / PARTS_LOCK)
+            elif time.monotonic() > end:
                 raise DevstackError(
                     f"processes of an earlier 'riven dev' still run on {self._directory.path} (with {PARTS_LOCK} open): "
                     "end them first"

@@ -37,8 +37,9 @@ async def ends_with(database_url, caplog, damage):
     """A run of the damaged graph, among others of which nothing is wrong."""
     async with installation(database_url) as here, worker(here) as working:
         published = await here.publish(TEXT)
-        prepared = await working.engine.prepare(published[1])
-        working.engine._prepared[published[1]] = replace(prepared, graph=damage(prepared.graph))
+        preparing = working.engine.preparing
+        prepared = await preparing.prepare(published[1])
+        preparing._prepared[published[1]] = replace(prepared, graph=damage(prepared.graph))
         broken = await here.start_version(published)
         well = await here.start(TEXT)
         row = await here.until(broken, "FAILED", "COMPLETED")

@@ -1,9 +1,11 @@
 """Owners that are deaf, cut off or overtaken: who drives is whoever holds the token, and the others change nothing."""
 
 import asyncio
+import signal
 
 from tests.engines.embedded.workers import Installation, Worker, eventually, installation, worker
 from tests.intake.steering import Steering
+from tests.main.running import host
 
 from riven.core.messages import ExecutionStatus
 from riven.db.identity import new_id
@@ -21,6 +23,13 @@ nodes:
   b: {type: set, needs: [a], with: {value: "{{ steps.a.output }}"}}
 output: "{{ steps.b.output }}"
 """
+SLOW = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON workflow_executions FOR EACH ROW WHEN (NEW.status = 'RUNNING') EXECUTE FUNCTION slow();
+"""
+SLEEPS = (
+    "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+)
 QUICK = "{name: quick, nodes: {a: {type: python, with: {function: riven.echo, args: {n: 1}}}}}"
 
 
@@ -162,3 +171,25 @@ async def test_what_a_frozen_owner_still_does_does_not_disturb_a_later_run_under
             assert (row["status"], row["run"], row["output"]) == ("COMPLETED", 2, 2)
             await all_is_well(here)
         await frozen.stop()
+
+
+async def test_a_worker_that_is_frozen_inside_a_transaction_soon_holds_no_lock_any_more(
+    database_url, tmp_path
+):
+    async with installation(database_url) as here, host(database_url, tmp_path) as on:
+        frozen = await on.worker()
+        async with here.database.transaction() as connection:
+            await connection.execute(SLOW)
+        execution_id = await here.start(QUICK)
+        await here.until_true(SLEEPS)
+        frozen.send(signal.SIGSTOP)
+        async with asyncio.timeout(15), here.database.transaction() as connection:
+            await connection.execute(
+                "DROP TRIGGER slow ON workflow_executions"
+            )  # it waits for the claim to be undone
+        await on.worker()
+        row = await here.until(execution_id, "COMPLETED", "FAILED")
+        assert (row["status"], row["token"]) == ("COMPLETED", 1)
+        frozen.send(signal.SIGCONT)
+        await frozen.logs("dispatch_turn_failed")
+        await all_is_well(here)

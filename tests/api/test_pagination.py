@@ -1,23 +1,10 @@
-from uuid import uuid4
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.api.harness import assert_problem, serving
 
-from riven.api.pagination import decode_cursor, decode_id, encode_cursor
+from riven.api.pagination import decode_id
 from riven.api.problems import ProblemError
-
-
-@given(
-    st.lists(st.text(st.characters(codec="utf-8")) | st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=5)
-)
-def test_a_cursor_comes_back_as_it_was_made(values: list[object]) -> None:
-    cursor = encode_cursor("kind", *values)
-    assert cursor.isascii()
-    assert not set(cursor) & set("+/=&?# ")
-    if len(cursor) <= 1_000:
-        assert decode_cursor("kind", cursor) == values
 
 
 @given(st.text() | st.binary().map(lambda raw: raw.decode("latin-1")))
@@ -30,13 +17,12 @@ def test_no_text_is_more_than_a_bad_cursor(text: str) -> None:
 @pytest.mark.parametrize(
     "cursor",
     [
-        encode_cursor("other", str(uuid4())),
-        encode_cursor("kind"),
-        encode_cursor("kind", 7),
-        encode_cursor("kind", "x"),
-        encode_cursor("kind", str(uuid4()), "more"),
-        encode_cursor("kind", None),
-        encode_cursor("kind", str(uuid4()))[:-3],
+        f"other.{'a' * 32}",
+        "kind.",
+        f"kind.{'a' * 31}",
+        f"kind.{'a' * 33}",
+        f"kind.{'g' * 32}",
+        f"kind.{'a' * 32}\n",
         "A" * 2_000,
         "é",
     ],

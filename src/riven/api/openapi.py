@@ -36,6 +36,14 @@ _TITLES: Final = {
     503: "The database, or something else that is needed, is away.",
 }
 _ANSWERS: Final = {"200": "As asked.", "201": "Made.", "202": "Accepted.", "204": "Done."}
+_URI: Final = {"type": "string", "format": "uri-reference"}
+LOCATED: Final[dict[str, Any]] = {
+    "headers": {"Location": {"description": "Where it is seen.", "required": True, "schema": _URI}}
+}
+"""For `responses` of an endpoint that makes something."""
+TAGGED: Final[dict[str, Any]] = {
+    "headers": {"ETag": {"description": "The draft's etag.", "required": True, "schema": {"type": "string"}}}
+}
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "title": "Problem",
     "type": "object",
@@ -67,16 +75,21 @@ PROBLEM_SCHEMA: Final[dict[str, Any]] = {
         },
     },
 }
+_TEXT: Final[dict[str, Any]] = {"type": "string", "pattern": r"^[^\u0000]*$"}
+_VALUES: Final[dict[str, Any]] = {
+    "additionalProperties": {"$ref": "#/components/schemas/Json"},
+    "propertyNames": {"pattern": _TEXT["pattern"]},
+}
 JSON_SCHEMA: Final[dict[str, Any]] = {
     "title": "Json",
-    "description": "Any JSON value whose whole numbers fit into 64 bits.",
+    "description": "Any JSON value whose whole numbers fit into 64 bits, and whose texts have no NUL character.",
     "anyOf": [
         {"type": "null"},
         {"type": "boolean"},
         {"type": "number", "minimum": -(2**63), "maximum": 2**63 - 1},
-        {"type": "string"},
+        _TEXT,
         {"type": "array", "items": {"$ref": "#/components/schemas/Json"}},
-        {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Json"}},
+        {"type": "object", **_VALUES},
     ],
 }
 
@@ -116,8 +129,11 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     _name_bounds(found)
     for model in _models(RequestBody):
         for each in schemas.get(model.__name__, {}).get("properties", {}).values():
-            if each.get("additionalProperties") is True:  # what tenants send: as it is, but within 64 bits
-                each["additionalProperties"] = {"$ref": "#/components/schemas/Json"}
+            for kind in (each, *each.get("anyOf", ())):
+                if (
+                    kind.get("additionalProperties") is True
+                ):  # what tenants send: as it is, but what can be kept
+                    kind |= _VALUES
     for model in (*_models(RequestBody), *_models(ResponseBody)):
         extra = model.model_config.get("json_schema_extra")
         if model.__name__ in schemas and isinstance(extra, dict) and "examples" in extra:

@@ -1,14 +1,11 @@
 """Lists by keyset: newest first, `{items, nextCursor}`. A cursor is the id after which the next page begins."""
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
-import orjson
 from fastapi import Depends, Query
 
 from riven.api.fields import ResponseBody
@@ -18,26 +15,7 @@ from riven.wire.document import Json
 
 T = TypeVar("T")
 
-_LONGEST: Final = 1_000
 Limit = Annotated[int, Query(alias="limit", ge=1, le=200, description="At most so many items.")]
-
-
-def encode_cursor(kind: str, *values: Json) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([kind, *values])).rstrip(b"=").decode()
-
-
-def decode_cursor(kind: str, cursor: str) -> list[Json]:
-    """What was encoded for a list of this kind; raises a 400."""
-    try:
-        if len(cursor) > _LONGEST:
-            raise _bad()
-        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        values = orjson.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (ValueError, binascii.Error) as error:
-        raise _bad() from error
-    if not isinstance(values, list) or not values or values[0] != kind:
-        raise _bad()
-    return values[1:]
 
 
 def encode_id(kind: str, after: UUID) -> str:
@@ -49,7 +27,7 @@ def decode_id(kind: str, cursor: str | None) -> UUID | None:
     if cursor is None:
         return None
     if re.fullmatch(_pattern(kind), cursor, re.ASCII) is None:
-        raise _bad()
+        raise bad_cursor()
     return UUID(cursor.removeprefix(f"{kind}."))
 
 
@@ -58,7 +36,7 @@ def _pattern(kind: str) -> str:
     return rf"^{re.escape(kind)}\.[0-9a-f]{{32}}$"
 
 
-def _bad() -> ProblemError:
+def bad_cursor() -> ProblemError:
     return ProblemError(
         "bad_cursor", "the cursor is none of this list's; send `nextCursor` as it came, or none"
     )

@@ -50,6 +50,7 @@ async def test_lists_go_page_by_page_through_what_fits_the_filters(database_url)
             if cursor is None:
                 break
         assert found == made
+        assert (await here.get("?label=n=1&label=n=0"))["items"] == []
         page = await here.get("?label=n=0&status=PENDING&status=RUNNING&workflow=w&version=1")
         assert [item["executionId"] for item in page["items"]] == made[0::2]
         assert "input" not in page["items"][0]
@@ -93,7 +94,18 @@ async def test_nodes_go_page_by_page_in_document_order(database_url):
         second = await here.get(f"/{execution_id}/nodes?limit=1&cursor={first['nextCursor']}")
         assert first["items"] + second["items"] == whole["items"]
         assert second["nextCursor"] is None
-        for cursor in ("x", "WyJub2RlcyJd", first["nextCursor"][:-2]):
+        broken = (
+            "x",
+            "",
+            "nodes.",
+            "nodes.a0",
+            "nodes.a0.",
+            "nodes..a",
+            "nodes.a0.a~",
+            "nodes.a0.a~x.b",
+            "nodes.a0.a[0].b",
+        )
+        for cursor in (*broken, first["nextCursor"][:-1], f"executions.{'0' * 32}"):
             answer = await here.api.get(
                 f"{BASE}/{execution_id}/nodes?cursor={cursor}", key=here.tenant.viewer
             )

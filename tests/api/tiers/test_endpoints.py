@@ -11,7 +11,8 @@ async def test_tiers_are_listed_with_their_limits(database_url: str) -> None:
                 {"name": "FREE", "limits": {"running": 1, "queued": 100_000}},
                 {"name": "PRO", "limits": {"running": 5, "queued": 1_000_000}},
                 {"name": "ENTERPRISE", "limits": {"running": 20, "queued": None}},
-            ]
+            ],
+            "nextCursor": None,
         }
 
 

@@ -22,6 +22,7 @@ async def test_a_workspace_is_made_with_the_limits_of_its_tier(database_url: str
         }
         assert TIME.fullmatch(body["createdAt"])
         assert body == (await api.get(f"/workspaces/{body['workspaceId']}")).json()
+        assert body == (await api.get(answer.headers["location"])).json()
 
 
 async def test_limits_of_its_own_override_the_tier(database_url: str) -> None:

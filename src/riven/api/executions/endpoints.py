@@ -9,7 +9,7 @@ from starlette.responses import Response
 from riven.api.binding import Operation
 from riven.api.deps import RequestKey, SomeOperator, State, authorise
 from riven.api.executions.schemas import BatchRequest, StartedBatchBody, StartedBody, StartRequest
-from riven.api.openapi import problems
+from riven.api.openapi import LOCATED, problems
 from riven.api.requests import ApiRequest, decode_json
 from riven.api.responses import JsonResponse
 from riven.api.state import AppState
@@ -29,7 +29,7 @@ router = APIRouter(prefix=PATH, route_class=Operation, tags=["executions"])
     summary="Start a workflow",
     status_code=202,
     response_model=StartedBody,
-    responses=problems(404, 409),
+    responses={**problems(404, 409), 202: LOCATED},
 )
 async def start_execution(
     state: State,

@@ -1,8 +1,10 @@
 """GETs of executions: lists, one, its nodes, why it waits, and its events as they happen."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
+import orjson
 from fastapi import APIRouter, Header, Query
 from pydantic import Field
 from starlette.responses import Response
@@ -11,7 +13,6 @@ from riven.api.binding import Operation
 from riven.api.deps import ListViewer, State
 from riven.api.executions.reach import PATH, Seen
 from riven.api.executions.views import (
-    EXECUTION,
     NODE,
     ExecutionBody,
     ExecutionStatus,
@@ -21,8 +22,7 @@ from riven.api.executions.views import (
 )
 from riven.api.fields import Moment, Text
 from riven.api.openapi import problems
-from riven.api.pagination import Listed, Page, decode_cursor, encode_cursor, page_of
-from riven.api.problems import ProblemError
+from riven.api.pagination import Listed, Page, bad_cursor, page_of
 from riven.api.responses import JsonResponse
 from riven.api.sse import KEEP_ALIVE, MEDIA_TYPE, format_event, read_last_id, stream
 from riven.core.errors import Problem
@@ -37,15 +37,26 @@ router = APIRouter(prefix=PATH, route_class=Operation, tags=["executions"])
 _Labelled = Annotated[
     Text, Field(json_schema_extra={"pattern": r"^[^=\u0000]+=[^\u0000]*$", "examples": ["customer=acme"]})
 ]
-_NODES: Final = "nodes"
+_STEP: Final = r"[A-Za-z_]\w{0,127}(?:~[0-9]{1,9})?"
+_CURSOR: Final = rf"^nodes\.((?:[a-t][0-9]{{1,9}}){{1,20}})\.({_STEP}(?:\.{_STEP}){{0,9}})$"
 _MOST_LABELS: Final = 32
-_EVENTS: Final = (
-    f'id: 17\nevent: node\ndata: {{"path": "{NODE["path"]}", "status": "RUNNING", ...}}\n\n'
-    f'id: 18\nevent: execution\ndata: {{"executionId": "{EXECUTION["executionId"]}", "status": "COMPLETED", ...}}\n\n'
-)
 _STREAM: Final[dict[str, Any]] = {
     "description": "The events, as they happen. The stream ends with the execution.",
-    "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EVENTS}},
+    "content": {
+        MEDIA_TYPE: {
+            "schema": {
+                "title": "Event",
+                "type": "object",
+                "required": ["id", "event", "data"],
+                "properties": {
+                    "id": {"type": "string", "pattern": "^[0-9]+$", "description": "It grows."},
+                    "event": {"type": "string", "enum": ["snapshot", "node", "execution"]},
+                    "data": {"type": "string", "contentMediaType": "application/json"},
+                },
+            },
+            "example": {"id": "17", "event": "node", "data": orjson.dumps(NODE).decode()},
+        }
+    },
 }
 
 
@@ -72,11 +83,14 @@ async def list_all(
     ] = None,
 ) -> Response:
     """The newest first, without their inputs and outputs."""
+    labels = _labels(label or [])
+    if labels is None:
+        return JsonResponse({"items": [], "nextCursor": None})
     filters = Filters(
         workflow=workflow,
         version=version,
         statuses=list(dict.fromkeys(status or ())),
-        labels=_labels(label or []),
+        labels=labels,
         correlation_id=correlation_id,
         created_after=created_after,
         created_before=created_before,
@@ -109,7 +123,7 @@ async def get_nodes(
         str | None,
         Query(
             description="`nextCursor` of the page before; none for the first page.",
-            json_schema_extra={"pattern": "^WyJub2Rlcy[A-Za-z0-9_-]+$"},
+            json_schema_extra={"pattern": _CURSOR},
         ),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1_000, description="At most so many nodes.")] = 1_000,
@@ -170,30 +184,33 @@ async def _lines(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
             yield format_event(event.id, event.name, event.data)
 
 
-def _labels(written: list[str]) -> dict[str, str]:
+def _labels(written: list[str]) -> dict[str, str] | None:
+    """None: one of them has two values, which no execution has."""
     labels: dict[str, str] = {}
     problems: list[Problem] = []
+    contradicts = False
     for index, text in enumerate(written):
         name, equals, value = text.partition("=")
         if not equals or not name:
             said = "write a label as key=value, such as label=customer=acme"
             problems.append(Problem(path=f"label[{index}]", code="invalid_value", message=said))
-        labels[name] = value
+        contradicts = contradicts or labels.setdefault(name, value) != value
     if problems:
         raise InvalidRequestError(problems[0].message, problems=problems)
-    return labels
+    return None if contradicts else labels
 
 
 def _cursor(after: After | None) -> str | None:
-    return None if after is None else encode_cursor(_NODES, after.place, after.path)
+    """As characters that no address needs to quote: `nodes.a2a3a1.each~3.send`."""
+    if after is None:
+        return None
+    return f"nodes.{after.place}.{after.path.replace('[', '~').replace(']', '')}"
 
 
 def _after(cursor: str | None) -> After | None:
     if cursor is None:
         return None
-    match decode_cursor(_NODES, cursor):
-        case [str(place), str(path)] if "\0" not in place + path:
-            return After(place, path)
-        case _:
-            said = "the cursor is none of this list's; send `nextCursor` as it came, or none"
-            raise ProblemError("bad_cursor", said)
+    found = re.fullmatch(_CURSOR, cursor, re.ASCII)
+    if found is None:
+        raise bad_cursor()
+    return After(found[1], re.sub(r"~(\d+)", r"[\1]", found[2]))

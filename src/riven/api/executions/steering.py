@@ -13,7 +13,7 @@ from riven.api.executions.reach import PATH, Steered
 from riven.api.executions.schemas import StartedBody
 from riven.api.executions.views import ExecutionStatus
 from riven.api.fields import Flag, RequestBody, ResponseBody, Text, Whole
-from riven.api.openapi import problems
+from riven.api.openapi import LOCATED, problems
 from riven.api.requests import ApiRequest, decode_json
 from riven.api.responses import JsonResponse
 from riven.intake.control import Answer
@@ -103,6 +103,7 @@ _BOTH: Final[dict[int | str, dict[str, Any]]] = {
 _PLANNED: Final[dict[int | str, dict[str, Any]]] = {
     **problems(404, 409),
     200: {"model": RerunPlanBody, "description": "What would run, with `dryRun`."},
+    202: LOCATED,
 }
 
 

@@ -19,6 +19,8 @@ TierName = Annotated[str, Path(alias="tier", pattern=r"^[A-Z][A-Z0-9_]{0,62}$", 
 
 class TiersBody(ResponseBody):
     items: list[TierBody]
+    next_cursor: None
+    """There are never so many that they fill a page."""
 
 
 @router.get("", summary="List the tiers", response_model=TiersBody)
@@ -26,7 +28,8 @@ async def list_all(state: State, caller: Caller) -> Response:
     """Plans with their limits, the smallest first."""
     del caller  # anybody who is somebody
     async with state.database.read() as connection:
-        return JsonResponse({"items": [_shown(each) for each in await list_tiers(connection)]})
+        tiers = await list_tiers(connection)
+    return JsonResponse({"items": [_shown(each) for each in tiers], "nextCursor": None})
 
 
 @router.put("/{tier}", summary="Make or change a tier", response_model=TierBody)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from riven.api.binding import DocumentOperation
 from riven.api.deps import Editor, State, Viewer
 from riven.api.fields import rfc3339
-from riven.api.openapi import problems
+from riven.api.openapi import TAGGED, problems
 from riven.api.pagination import Listed, Page, page_of
 from riven.api.requests import ApiRequest
 from riven.api.responses import JsonResponse, no_content
@@ -58,7 +58,7 @@ DOCUMENT: dict[str, Any] = {
     "/{name}",
     summary="Save a draft",
     response_model=WorkflowBody,
-    responses=problems(412),
+    responses={**problems(412), 200: TAGGED},
     openapi_extra=DOCUMENT,
 )
 async def save(
@@ -87,7 +87,12 @@ async def list_all(state: State, scope: Viewer, page: Annotated[Page, page_of("w
     return page.answer(found, lambda each: each.id, _summary)
 
 
-@router.get("/{name}", summary="Get a workflow and its draft", response_model=WorkflowBody)
+@router.get(
+    "/{name}",
+    summary="Get a workflow and its draft",
+    response_model=WorkflowBody,
+    responses={200: TAGGED},
+)
 async def get(state: State, scope: Viewer, name: Name) -> Response:
     async with state.database.read() as connection:
         found = await get_workflow(connection, scope, name)

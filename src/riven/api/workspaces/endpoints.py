@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from riven.api.binding import Operation
 from riven.api.deps import Caller, Platform, State, Viewer, WorkspaceId
+from riven.api.openapi import LOCATED
 from riven.api.pagination import Listed, Page, page_of
 from riven.api.responses import JsonResponse
 from riven.api.workspaces.schemas import (
@@ -30,7 +31,13 @@ from riven.tenancy.workspaces import (
 router = APIRouter(prefix="/api/v1/workspaces", route_class=Operation, tags=["workspaces"])
 
 
-@router.post("", summary="Create a workspace", status_code=201, response_model=WorkspaceBody)
+@router.post(
+    "",
+    summary="Create a workspace",
+    status_code=201,
+    response_model=WorkspaceBody,
+    responses={201: LOCATED},
+)
 async def create(state: State, platform: Platform, body: Annotated[NewWorkspaceRequest, Body()]) -> Response:
     """By a platform key alone. `limits` override those of the tier."""
     wanted = body.limits or LimitsRequest()
@@ -39,7 +46,8 @@ async def create(state: State, platform: Platform, body: Annotated[NewWorkspaceR
         created = await create_workspace(
             connection, platform, name=body.name, tier=body.tier, limits=limits, weight=body.weight
         )
-    return JsonResponse(_shown(created, state.settings.queue_max_attempts), 201)
+    shown = _shown(created, state.settings.queue_max_attempts)
+    return JsonResponse(shown, 201, {"Location": f"/api/v1/workspaces/{created.id}"})
 
 
 @router.get("", summary="List workspaces", response_model=Listed[WorkspaceBody])

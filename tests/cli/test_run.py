@@ -177,6 +177,13 @@ def test_a_wrong_option_is_one_line(option: str, call: Call) -> None:
     assert "riven run --help" in done.stderr
 
 
+def test_a_missing_argument_is_one_line_that_can_be_read(call: Call) -> None:
+    done = call("executions", "approve", "0198c0df-12ab-7c3d-8e4f-5a6b7c8d9e0f", "ask")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "approved, rejected (see 'riven executions approve --help')" in done.stderr
+    assert "\\" not in done.stderr
+
+
 def test_an_unreadable_file_is_one_line(work: Path, call: Call) -> None:
     (work / "secret.yaml").write_text("name: x")
     (work / "secret.yaml").chmod(0)

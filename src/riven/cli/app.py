@@ -223,7 +223,7 @@ def _usage_line(error: click.ClickException) -> str:
     """Click says it in three lines; one is enough, if it names the next step."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "riven"
-    text = " ".join(printable(error.format_message()).split()).rstrip(".")
+    text = printable(" ".join(error.format_message().split())).rstrip(".")
     text = _INTEGER.sub("is not a whole number", text[:1].lower() + text[1:])
     hint = "" if context is None else f" (see '{path} --help')"
     return f"{path}: {text}{hint}"

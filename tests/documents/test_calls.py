@@ -110,6 +110,11 @@ def test_recursion_is_refused_and_names_the_chain(calls: dict[str, str], words: 
     assert problem.path == "nodes.sub.with.workflow"
 
 
+def test_a_call_of_itself_is_seen_without_looking_for_any_other() -> None:
+    [problem] = load(calling("x", "input: {}")).problems
+    assert (problem.path, problem.code) == ("nodes.sub.with.workflow", "call_recursion")
+
+
 def test_a_chain_of_calls_is_at_most_eight_levels_long() -> None:
     def chain(length: int) -> dict[str, str]:
         middle = {

@@ -55,15 +55,15 @@ class Calls:
     def _check_call(self, node: DraftNode, chain: tuple[str, ...], findings: Findings) -> None:
         name, version = node.config.get("workflow"), node.config.get("version")
         is_version = version is None or (isinstance(version, int) and not isinstance(version, bool))
-        if self.resolver is None or not isinstance(name, str) or not WORKFLOW_NAME.fullmatch(name):
+        if not isinstance(name, str) or not WORKFLOW_NAME.fullmatch(name) or not is_version:
             return  # the configuration says what is wrong with it
-        if not is_version:
-            return
         location = (*node.location, "with", "workflow")
         if name in chain:
             way = " → ".join([*chain[chain.index(name) :], name])
             said = f"workflows cannot call each other in a circle: {way}; `repeat` does something again"
             findings.error(location, Code.CALL_RECURSION, said)
+            return
+        if self.resolver is None:
             return
         key = call_key(name, version)
         if key not in self._met:

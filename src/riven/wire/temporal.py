@@ -95,7 +95,9 @@ class Begun:
     asked: list[list[Any]] = field(default_factory=list)
     """What was asked of the run and is not taken in: see Looked."""
     kept: dict[str, Any] | None = None
-    """What earlier runs have left, of a run that is not the first."""
+    """What earlier runs have left, of a run that is not the first, as `wire.kept` writes it."""
+    keeping: dict[str, Any] | None = None
+    """What this run has kept of that, beside the snapshot."""
     timeout: int = 0
     """Milliseconds for an attempt of a node that says nothing of its own, at most."""
     error_class: str | None = None

@@ -33,12 +33,12 @@ from riven.effects.context import DEFAULT_NODE_TIMEOUT, RunContext, Timers
 from riven.effects.history import Control, History
 from riven.effects.program import Program
 from riven.effects.recorder import Entry, ExecutionEnded, LostRunError, UnrecordedEndError
-from riven.engines.embedded.kept import Keeping
 from riven.engines.embedded.lanes import Lanes
 from riven.engines.embedded.mailbox import Message
 from riven.engines.embedded.performer import EmbeddedPerformer
 from riven.engines.embedded.ports import ReadSecrets, RunJournal, RunStore
 from riven.engines.embedded.resume import replay
+from riven.engines.keeping import keeping
 from riven.engines.port import StartRequest, StartResult
 from riven.engines.preparing import Prepared, Preparing, all_problems
 from riven.nodes.contract import Clock
@@ -220,7 +220,7 @@ class DurableRun:
         context = self._context = self._new_context(prepared, journal, history, secrets)
         coordinator = Coordinator(prepared.graph)
         earlier = history.earlier
-        decider = coordinator if earlier is None else Keeping(coordinator, context, earlier)
+        decider = coordinator if earlier is None else keeping(coordinator, context, earlier)
         performer = self._performer = EmbeddedPerformer(context, inbox, engine.lanes, journal, sources)
         try:
             performer.next_seq = history.next_seq

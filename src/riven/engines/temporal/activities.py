@@ -35,6 +35,7 @@ from riven.engines.temporal.sessions import FINISHED, Sessions, UndrivableError
 from riven.wire.answers import answer_to_json
 from riven.wire.events import read_command, write_command, write_control
 from riven.wire.graphs import graph_to_json
+from riven.wire.kept import kept_to_json
 from riven.wire.temporal import (
     ATTEMPT,
     BEGIN,
@@ -127,6 +128,10 @@ class Activities:
             begun.snapshot = session.coordinator.snapshot()
             begun.outstanding = [write_command(each) for each in session.following.outstanding()]
             begun.next_seq = session.next_seq
+        if session.kept is not None:
+            begun.kept = kept_to_json(session.kept)
+            if session.keeping is not None and not session.fresh:
+                begun.keeping = session.keeping.snapshot()
         if facts.asked:
             begun.asked = await self._unread(session, (), ())
         return begun

@@ -27,6 +27,8 @@ from riven.core.messages import (
     Step,
 )
 from riven.documents.input import check_input
+from riven.driver.kept import Keeping
+from riven.driver.loop import Decider
 from riven.effects.context import RunContext, Timers
 from riven.effects.execute import execute_step
 from riven.effects.history import Control, History, RunFacts
@@ -34,6 +36,7 @@ from riven.effects.program import ScopeProgram
 from riven.effects.recorder import Entry, ExecutionEnded, NodeSettled, StepEnded
 from riven.effects.settle import execution_ended
 from riven.engines.following import Following
+from riven.engines.keeping import KeptValues, kept_of
 from riven.engines.port import MANUAL
 from riven.engines.preparing import Prepared
 from riven.engines.runlog import log_end, log_nodes
@@ -41,6 +44,7 @@ from riven.engines.temporal.ports import SharedJournal, SharedStore
 from riven.nodes.contract import Clock
 from riven.wire.document import Json
 from riven.wire.events import ANSWERED, CANCEL, PAUSE, RESUME, read_event
+from riven.wire.kept import Kept
 from riven.wire.temporal import Taken
 from riven.wire.times import to_rfc3339
 
@@ -79,7 +83,15 @@ class Session:
         self._journal = self._new_journal(history, frozen)
         self.context = self._new_context(history, secrets)
         self.coordinator = Coordinator(prepared.graph)
-        self.following = Following(self.context, self.coordinator)
+        self.keeping: Keeping | None = None
+        self.kept: Kept | None = None
+        decider: Decider = self.coordinator
+        if history.earlier is not None:
+            self.kept = kept_of(history.earlier)
+            decider = self.keeping = Keeping(
+                self.coordinator, KeptValues(self.context, history.earlier), self.kept
+            )
+        self.following = Following(self.context, decider)
         self.started = ExecutionStarted(facts.run_started_at, RetryPolicy(**frozen["retry"]))
         self.following.start(self.started)
         for entry in history.taken:

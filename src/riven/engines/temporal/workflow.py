@@ -12,9 +12,11 @@ from temporalio.exceptions import ApplicationError
 
 from riven.core.coordinator import Coordinator
 from riven.core.graph import RetryPolicy
-from riven.core.messages import CancelRequested, ExecutionStarted, ExecutionStatus, Finish
+from riven.core.ids import NodePath
+from riven.core.messages import CancelRequested, ExecutionStarted, ExecutionStatus, Finish, SettleNode, Step
 from riven.driver.inbox import Inbox
-from riven.driver.loop import drive
+from riven.driver.kept import Keeping
+from riven.driver.loop import Decider, drive
 from riven.driver.rest import Rest
 from riven.engines.temporal.performer import (
     Listening,
@@ -26,6 +28,7 @@ from riven.engines.temporal.performer import (
 )
 from riven.wire.events import read_command
 from riven.wire.graphs import graph_from_json
+from riven.wire.kept import kept_from_json
 from riven.wire.temporal import (
     ADMITTED,
     BEGIN,
@@ -53,6 +56,19 @@ class _RestError(Exception):
 
 class _ContinueError(Exception):
     """The history is long enough, and nothing is under way."""
+
+
+class _NoValues:
+    """Values are the workers'."""
+
+    def step(self, path: NodePath, step: Step) -> None:
+        pass
+
+    def node(self, path: NodePath) -> None:
+        pass
+
+    def settled(self, command: SettleNode, at: int) -> None:
+        pass
 
 
 @workflow.defn(name=WORKFLOW_TYPE)
@@ -156,7 +172,12 @@ class ExecutionWorkflow:
         if begun.snapshot is not None:
             coordinator = Coordinator.restore(graph, begun.snapshot)
         self._coordinator = coordinator
-        listening = Listening(coordinator)
+        decider: Decider = coordinator
+        if begun.kept is not None:
+            decider = keeping = Keeping(coordinator, _NoValues(), kept_from_json(begun.kept))
+            if begun.keeping is not None:
+                keeping.restore(begun.keeping)
+        listening = Listening(decider)
         performer = self._performer = WorkflowPerformer(
             self._given,
             graph,

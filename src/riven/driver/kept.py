@@ -12,6 +12,7 @@ skipped is decided anew. A container that did not end goes on inside: a for_each
 import heapq
 import itertools
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from riven.core.coordinator import Coordinator
 from riven.core.errors import ErrorClass
@@ -30,23 +31,33 @@ from riven.core.messages import (
     Step,
     TimerFired,
 )
-from riven.effects.context import RunContext
-from riven.effects.history import Earlier, Taken
-from riven.effects.recorder import StepEnded
-from riven.effects.settle import keep_answer, settle
+from riven.wire.kept import Kept, KeptStep
 
 _DELAY = "delay:"
 _ENDED = frozenset({NodeStatus.FAILED, NodeStatus.CANCELED})
 
 
+class Keeper(Protocol):
+    """Who has the values of what is kept."""
+
+    def step(self, path: NodePath, step: Step) -> None:
+        """What this step has left is there again."""
+
+    def node(self, path: NodePath) -> None:
+        """What this node has left is there again."""
+
+    def settled(self, command: SettleNode, at: int) -> None:
+        """It stands as it stood before: nothing is to be recorded."""
+
+
 class Keeping:
     """Stands before the coordinator of a run that is not the first, for the driver and for the replay alike."""
 
-    def __init__(self, coordinator: Coordinator, run: RunContext, earlier: Earlier) -> None:
+    def __init__(self, coordinator: Coordinator, keeper: Keeper, kept: Kept) -> None:
         self._coordinator = coordinator
-        self._run = run
-        self._earlier = earlier
-        self._entered = _scopes_of(earlier)
+        self._keeper = keeper
+        self._kept = kept
+        self._entered = _scopes_of(kept)
         self._begun: set[NodePath] = set()
         """What was asked of somebody else, in this run."""
         self._rounds: dict[NodePath, int] = {}
@@ -89,7 +100,7 @@ class Keeping:
                 case CancelNode():
                     self._cancel(command)
                 case SettleNode() if self._as_before(command):
-                    settle(self._run, command, self._at)
+                    self._keeper.settled(command, self._at)
                 case SettleNode():
                     self._count_round(command)
                     self._out.append(command)
@@ -105,24 +116,24 @@ class Keeping:
         taken = self._of_scope(command)
         if taken is not None:
             return taken.seq
-        left = self._earlier.nodes.get(command.path)
+        left = self._kept.nodes.get(command.path)
         if left is None or command.step is Step.OUTPUT or command.attempt > 1:
             return None
         if left.status is NodeStatus.COMPLETED:
             return left.seq
-        if left.status is NodeStatus.FAILED and left.error is not None and self._absorbed(command.path):
+        if left.status is NodeStatus.FAILED and left.error_class is not None and self._absorbed(command.path):
             return left.seq
         return None
 
-    def _of_scope(self, command: StartNode) -> Taken | None:
+    def _of_scope(self, command: StartNode) -> KeptStep | None:
         """The output of an item or an iteration, or what was decided on going on."""
         if command.step is Step.CHECK:
-            taken = self._earlier.checks.get(command.path)
+            taken = self._kept.checks.get(command.path)
         elif command.step is Step.OUTPUT and command.path.endswith("]"):
-            taken = self._earlier.scopes.get(command.path)
+            taken = self._kept.scopes.get(command.path)
         else:
             return None
-        if taken is None or isinstance(taken.event, NodeCompleted):
+        if taken is None or isinstance(taken.answer, NodeCompleted):
             return taken
         return taken if self._absorbed(command.path) else None
 
@@ -151,7 +162,7 @@ class Keeping:
 
     def _as_before(self, command: SettleNode) -> bool:
         """Whether this tells of a node what its rows say already."""
-        left = self._earlier.nodes.get(command.path)
+        left = self._kept.nodes.get(command.path)
         return (
             left is not None
             and command.path not in self._begun
@@ -162,18 +173,16 @@ class Keeping:
     # ---- what the coordinator hears ----------------------------------------------------------------------------------
 
     def _answer(self, command: StartNode) -> None:
-        taken = self._of_scope(command)
-        if taken is not None and taken.ended is not None:
-            ended = taken.ended
-            keep_answer(self._run, ended)
-            self._take(self._coordinator.receive(_now(ended, self._at)))
+        step = self._of_scope(command)
+        if step is not None:
+            self._keeper.step(command.path, command.step)
+            self._take(self._coordinator.receive(_now(step.answer, self._at)))
             return
-        path, left, values = command.path, self._earlier.nodes[command.path], self._run.values
-        values.running(path, left.attempt)
+        path, left = command.path, self._kept.nodes[command.path]
+        self._keeper.node(path)
         answer: NodeCompleted | NodeFailed
         if left.status is NodeStatus.COMPLETED:
             outcome = left.outcome or SUCCESS
-            values.completed(path, outcome, left.output)
             answer = NodeCompleted(path, self._at, outcome, whole=command.step is Step.EXPAND)
             commands = self._coordinator.receive(answer)
             # all of it is known: no more is said of it
@@ -181,9 +190,18 @@ class Keeping:
                 [each for each in commands if not (isinstance(each, SettleNode) and each.path == path)]
             )
         else:
-            values.errors[path] = left.error
-            answer = NodeFailed(path, self._at, ErrorClass(left.error["type"]))
-            self._take(self._coordinator.receive(answer))
+            error_class = left.error_class or ErrorClass.EXECUTION_ERROR
+            self._take(self._coordinator.receive(NodeFailed(path, self._at, error_class)))
+
+    # ---- snapshot ----------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """JSON from which `restore` makes this again, beside the coordinator's own."""
+        return {"begun": sorted(self._begun), "rounds": dict(self._rounds)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        self._begun.update(snapshot["begun"])
+        self._rounds.update(snapshot["rounds"])
 
     def _cancel(self, command: CancelNode) -> None:
         path = command.path
@@ -198,8 +216,7 @@ class Keeping:
         self._out.append(command)
 
 
-def _now(ended: StepEnded, at: int) -> NodeCompleted | NodeFailed:
-    answer = ended.answer
+def _now(answer: NodeCompleted | NodeFailed, at: int) -> NodeCompleted | NodeFailed:
     if isinstance(answer, NodeCompleted):
         return NodeCompleted(answer.path, at, answer.outcome)
     return NodeFailed(answer.path, at, answer.error_class)
@@ -227,10 +244,10 @@ def _handles(graph: Graph, node: Node) -> bool:
     )
 
 
-def _scopes_of(earlier: Earlier) -> frozenset[NodePath]:
+def _scopes_of(kept: Kept) -> frozenset[NodePath]:
     """Items and iterations in which anything ever happened."""
-    found = {*earlier.scopes, *earlier.checks}
-    for path in earlier.nodes:
+    found = {*kept.scopes, *kept.checks}
+    for path in kept.nodes:
         end = path.find("]")
         while end >= 0:
             found.add(NodePath(path[: end + 1]))

@@ -171,6 +171,5 @@ class CompleteInput:
     cause: str | None = None
     error_class: str | None = None
     message: str | None = None
-    at: int = 0
     close_as_canceled: bool = False
     """The workflow is to be canceled by a request of its own, so that it closes as that."""

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.engines.embedded.workers import Worker, eventually, installation, worker
+from tests.engines.temporal.workers import driving
 from tests.intake.steering import Stage, Steering
 
 from riven.queue.recover import hand_back
@@ -52,16 +53,21 @@ class Story:
         return {row["path"]: (row["status"], row["attempt"]) for row in rows}
 
 
-@pytest.fixture
-def told(database_url):
-    """A context manager that gives a story with a worker at work."""
+@pytest.fixture(params=["embedded", "temporal"])
+def told(request, database_url):
+    """A context manager that gives a story with a worker at work, of either engine."""
+
+    server = request.getfixturevalue("temporal_server") if request.param == "temporal" else None
+
+    def at_work(here):
+        return worker(here) if server is None else driving(here, server.address)
 
     class Told:
         async def __aenter__(self):
             stage = Stage()
             self._installation = installation(database_url, functions=stage.functions)
             here = await self._installation.__aenter__()
-            self._worker = worker(here)
+            self._worker = at_work(here)
             await self._worker.__aenter__()
             return Story(here, stage)
 

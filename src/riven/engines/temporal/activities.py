@@ -158,8 +158,10 @@ class Activities:
             if isinstance(error, ApplicationError) and error.type != LOST_RUN:
                 raise
             await self._end_resting(taken, finish)
-            return
-        await self._sessions.forget(session, _history_id())
+        else:
+            await self._sessions.forget(session, _history_id())
+        if given.close_as_canceled:
+            await _cancel_workflow()
 
     async def _end_resting(self, taken: Taken, finish: Finish) -> None:
         """It does not run any more: it is over, or it rests and is ended by Temporal's own means."""
@@ -387,6 +389,13 @@ class _Job:
         self._task.cancel()
         if not self.ended.done():
             self.ended.set_result(None)
+
+
+async def _cancel_workflow() -> None:
+    """A workflow closes as canceled only if somebody has asked it to."""
+    info = activity.info()
+    handle = activity.client().get_workflow_handle(info.workflow_id or "", run_id=info.workflow_run_id)
+    await handle.cancel()
 
 
 def _excused() -> int:

@@ -26,6 +26,7 @@ from riven.core.messages import (
     Command,
     Event,
     ExecutionStarted,
+    ExecutionStatus,
     Finish,
     NodeCompleted,
     NodeFailed,
@@ -124,6 +125,8 @@ class WorkflowPerformer:
         self.dropped: Callable[[Exception], None] = _raise
         """Told what makes it impossible to go on."""
         self.next_seq = next_seq
+        self.canceled = False
+        """By Temporal's own means."""
         self._given = given
         self._graph = graph
         self._inbox = inbox
@@ -221,7 +224,7 @@ class WorkflowPerformer:
             finish.cause,
             finish.error_class and finish.error_class.value,
             finish.message,
-            at=now(),
+            close_as_canceled=finish.status is ExecutionStatus.CANCELED and not self.canceled,
         )
         await do_local(COMPLETE, given, NoneType, retry=_END_TRIES)
 

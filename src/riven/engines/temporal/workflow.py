@@ -47,6 +47,8 @@ from riven.wire.temporal import (
 _HOLD_FROM = 3
 """Times the length after which a history may end: it must, and nothing more is started in it."""
 
+_CANCELED_WITHIN = 30.0
+
 
 class _RestError(Exception):
     def __init__(self, rest: Rest) -> None:
@@ -114,7 +116,7 @@ class ExecutionWorkflow:
             work.cancel()
             if self._performer is not None:
                 self._performer.close()
-        return self._close(finish)
+        return await self._close(finish)
 
     async def _until_over(self) -> Finish:
         while True:
@@ -129,6 +131,7 @@ class ExecutionWorkflow:
         """Somebody cancels the workflow by Temporal's own means, or has ended the run while nobody drove it."""
         self._canceled = True
         if self._performer is not None:
+            self._performer.canceled = True
             self._inbox.post(CancelRequested(now()))
 
     def _main_ended(self, work: "asyncio.Task[Finish]") -> None:
@@ -144,17 +147,26 @@ class ExecutionWorkflow:
         if not self._over.done():
             self._over.set_exception(error)
 
-    def _close(self, finish: Finish) -> RunResult:
+    async def _close(self, finish: Finish) -> RunResult:
         if finish.status is ExecutionStatus.FAILED:
             error_class = finish.error_class.value if finish.error_class is not None else "EXECUTION_ERROR"
             raise ApplicationError(
                 f"the execution has failed: {error_class}", type=error_class, non_retryable=True
             )
-        if finish.status is ExecutionStatus.CANCELED and self._canceled:
+        if finish.status is ExecutionStatus.CANCELED and await self._is_canceled():
             raise asyncio.CancelledError
         standings = {} if self._coordinator is None else self._coordinator.state.standings()
         nodes = {str(path): standing.value for path, standing in standings.items()}
         return RunResult(self._given.execution_id, finish.status.value, nodes)
+
+    async def _is_canceled(self) -> bool:
+        """Whether it can close as that; if nobody has asked for it, that is done when the end is recorded."""
+        if not self._canceled:
+            try:
+                await asyncio.sleep(_CANCELED_WITHIN)
+            except asyncio.CancelledError:
+                self._canceled = True
+        return self._canceled
 
     # ---- the run -----------------------------------------------------------------------------------------------------
 
@@ -188,6 +200,7 @@ class ExecutionWorkflow:
             paused=coordinator.paused,
         )
         performer.token = self._token
+        performer.canceled = self._canceled
         performer.dropped = self._dropped
         if begun.snapshot is None:
             self._inbox.post(ExecutionStarted(begun.started_at, RetryPolicy(**self._given.frozen["retry"])))

@@ -140,6 +140,10 @@ def test_every_body_of_the_api_has_an_example(described: dict[str, Any]) -> None
                 assert shown, f"{method} {path}"
 
 
+def test_metrics_are_text(described: dict[str, Any]) -> None:
+    assert set(described["paths"]["/metrics"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
+
+
 def test_bounds_have_the_names_that_json_schema_gives_them(described: dict[str, Any]) -> None:
     running = described["components"]["schemas"]["TierLimits"]["properties"]["running"]
     assert (running["minimum"], running["maximum"]) == (0, 1_000_000)

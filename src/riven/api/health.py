@@ -1,7 +1,7 @@
 """Whether the process lives, whether it can do its work, and what it counts. No key needed."""
 
 from fastapi import APIRouter
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from riven.api.binding import PublicOperation
 from riven.api.deps import State
@@ -48,7 +48,7 @@ async def readyz(state: State) -> Response:
     return JsonResponse({"status": "ready", "checks": dict.fromkeys(found, "ok")})
 
 
-@router.get("/metrics", summary="Metrics, as Prometheus reads them", response_class=Response)
+@router.get("/metrics", summary="Metrics, as Prometheus reads them", response_class=PlainTextResponse)
 async def metrics(state: State) -> Response:
     if state.expose_metrics is None:
         return Response(b"", media_type="text/plain; version=0.0.4")

@@ -34,6 +34,7 @@ from riven.core.messages import (
     StopTimer,
     TimerFired,
 )
+from riven.core.scopes import ScopePlan
 
 DEFAULTS = RetryPolicy(max_attempts=3, initial_interval=100, multiplier=2.0, max_interval=1_000, jitter=0.1)
 TOO_LONG = 5_000
@@ -54,6 +55,7 @@ class Simulation:
     graph: Graph
     dice: Random
     wishes: Wishes = field(default_factory=Wishes)
+    planned: ScopePlan | None = None
     # what the coordinator's commands say
     asks: dict[NodePath, tuple[Step, int]] = field(default_factory=dict)
     canceling: set[NodePath] = field(default_factory=set)
@@ -65,7 +67,7 @@ class Simulation:
     history: list[tuple[Event, list[Command]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.coordinator = Coordinator(self.graph)
+        self.coordinator = Coordinator(self.graph, self.planned)
         self.model = Model(self.graph)
         self.now = 1_000
         self.canceled = False

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 
@@ -37,6 +38,7 @@ from riven.core.messages import (
     Step,
     TimerFired,
 )
+from riven.core.plan import plan
 from riven.core.validation import validate
 
 QUIET = settings(
@@ -74,6 +76,16 @@ def test_every_step_in_flat_graphs_of_many_nodes_is_the_models(graph: Graph, dic
 @settings(QUIET, max_examples=60)
 def test_every_step_in_deeply_nested_scopes_is_the_models(graph: Graph, dice: Random) -> None:
     Simulation(graph, dice).run()
+
+
+@given(graphs(least=3), dice, dice)
+@settings(QUIET, max_examples=60)
+def test_runs_that_share_a_plan_share_nothing_else(graph: Graph, dice: Random, other_dice: Random) -> None:
+    planned = plan(graph)
+    runs = [Simulation(graph, each, planned=planned) for each in (dice, other_dice)]
+    for _ in zip_longest(*(run.steps() for run in runs)):  # each step of both is held against its own model
+        pass
+    assert all(run.finish is not None for run in runs)
 
 
 # ---- start and end ----------------------------------------------------------------------------------------------------

@@ -41,7 +41,17 @@ from riven.core.messages import (
 )
 from riven.core.plan import plan
 from riven.core.retry import effective_policy, next_attempt_at
-from riven.core.scopes import CANCELED, Block, NodePlan, NodeRun, ScopeRun, Verdict, dump_scope, load_scope
+from riven.core.scopes import (
+    CANCELED,
+    Block,
+    NodePlan,
+    NodeRun,
+    ScopePlan,
+    ScopeRun,
+    Verdict,
+    dump_scope,
+    load_scope,
+)
 from riven.core.states import (
     TERMINAL,
     AllNodesCompleted,
@@ -62,11 +72,12 @@ _RUN = Step.RUN
 
 
 class Coordinator:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, planned: ScopePlan | None = None) -> None:
+        """`planned`: what `plan` makes of the graph, where other runs of it need it too."""
         self.graph = graph
         self.state: ExecutionState = initial_state()
         self.paused = False
-        self._root = ScopeRun(plan(graph), ROOT_PATH)
+        self._root = ScopeRun(plan(graph) if planned is None else planned, ROOT_PATH)
         self._scopes: dict[NodePath, ScopeRun] = {ROOT_PATH: self._root}
         """Open scopes that are asked for by their own path: all but those of calls."""
         self._active: dict[NodePath, NodeRun] = {}

@@ -3,10 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cached_property
 from uuid import UUID
 
 from riven.core.errors import InvalidDocumentError, Severity
 from riven.core.graph import Graph
+from riven.core.plan import plan
+from riven.core.scopes import ScopePlan
 from riven.core.validation import validate
 from riven.documents.normalise import build_graph
 from riven.effects.program import Program, compile_program
@@ -16,11 +19,16 @@ from riven.wire.document import Document
 _KEPT = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     document: Document
     graph: Graph
     program: Program
+
+    @cached_property
+    def planned(self) -> ScopePlan:
+        """The same for all runs. Raises UnknownNodeError for a graph that no validation has let through."""
+        return plan(self.graph)
 
 
 class Preparing:

@@ -218,7 +218,7 @@ class DurableRun:
         read = prepared.program.secrets
         secrets = await engine.secrets(request.workspace_id, read) if read else {}
         context = self._context = self._new_context(prepared, journal, history, secrets)
-        coordinator = Coordinator(prepared.graph)
+        coordinator = Coordinator(prepared.graph, prepared.planned)
         earlier = history.earlier
         decider = coordinator if earlier is None else keeping(coordinator, context, earlier)
         performer = self._performer = EmbeddedPerformer(context, inbox, engine.lanes, journal, sources)

@@ -82,7 +82,7 @@ class Session:
         self._sources: dict[int, UUID] = {}
         self._journal = self._new_journal(history, frozen)
         self.context = self._new_context(history, secrets)
-        self.coordinator = Coordinator(prepared.graph)
+        self.coordinator = Coordinator(prepared.graph, prepared.planned)
         self.keeping: Keeping | None = None
         self.kept: Kept | None = None
         decider: Decider = self.coordinator

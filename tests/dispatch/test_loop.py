@@ -1,6 +1,7 @@
 """The loop that serves the queue: woken, fair to each item, alive as long as it works."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 from tests.dispatch.engines import Obedient, dispatcher
 from tests.engines.embedded.workers import eventually
@@ -165,3 +166,39 @@ async def test_a_due_item_that_somebody_holds_keeps_no_loop_spinning(database_ur
                 assert len(looks) - before <= 30
                 await eventually(lambda: len(looks) > before)
             assert await asyncio.wait_for(one.engine.tries.get(), 5) == execution_id
+
+
+async def test_what_nobody_announced_is_found_by_looking(database_url):
+    async with place(database_url) as here, dispatcher(here.database, poll_interval=0.05) as one:
+        await one.loop.registered.wait()
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        assert await asyncio.wait_for(one.engine.tries.get(), 5) == execution_id
+
+
+async def test_a_workspace_that_somebody_serves_is_tried_again_at_once(database_url):
+    async with place(database_url) as here, AsyncExitStack() as serving:
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        somebody = await serving.enter_async_context(here.database.transaction())
+        await somebody.fetch("SELECT FROM workspaces FOR NO KEY UPDATE")
+        async with dispatcher(here.database, poll_interval=3_600, lease_ttl=3_600) as one:
+            await one.loop.registered.wait()
+            await asyncio.sleep(0.1)
+            assert one.engine.tries.empty()
+            await serving.aclose()
+            assert await asyncio.wait_for(one.engine.tries.get(), 0.9) == execution_id
+
+
+async def test_a_switched_off_engine_takes_up_nothing_that_holds_its_slot_either(database_url):
+    async with place(database_url) as here:
+        (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
+        await here.claim(await here.worker())
+        await here.execute(
+            "UPDATE execution_queue SET status = 'PENDING', owner_id = NULL, holds_slot = true, available_at = now()"
+        )
+        async with dispatcher(here.database, enabled=False, poll_interval=0.01) as off:
+            await off.loop.registered.wait()
+            await asyncio.sleep(0.2)
+            assert off.engine.tries.empty()
+            assert (await here.item(execution_id))["status"] == "PENDING"
+        async with dispatcher(here.database) as on:
+            assert await asyncio.wait_for(on.engine.tries.get(), 5) == execution_id

@@ -69,3 +69,36 @@ async def test_a_deadlock_at_the_beginning_ends(database_url, caplog):
 async def test_an_edge_to_a_node_that_is_not_there_ends(database_url, caplog):
     message, _ = await ends_with(database_url, caplog, with_an_edge_to_nowhere)
     assert "gone" in message
+
+
+STARTED = "UPDATE workflow_definition_versions SET document = replace(document::text, $1, $2)::json"
+
+
+async def stored_as(database_url, old: str, new: str):
+    """A run of a version whose row was changed like that: how it ended, and its nodes."""
+    async with installation(database_url) as here, worker(here):
+        published = await here.publish(TEXT)
+        async with here.database.transaction() as connection:
+            assert await connection.execute(STARTED, old, new) == 1
+        execution_id = await here.start_version(published)
+        row = await here.until(execution_id, "FAILED", "COMPLETED")
+        assert (await here.row("SELECT status FROM execution_queue"))["status"] == "FAILED"
+        async with here.database.read() as connection:
+            for each in await check_invariants(connection, 15):
+                assert each.violations == 0, each.name
+        return row["error_type"], row["error_message"], await here.nodes(execution_id)
+
+
+async def test_a_type_that_the_worker_lacks_ends_a_run_before_any_node(database_url):
+    error, message, nodes = await stored_as(database_url, '"python"', '"cobol"')
+    assert error == "VALIDATION_ERROR"
+    assert all(f"nodes.{name}" in message for name in "abc"), "all of it is told"
+    assert "cobol" in message
+    assert nodes == {}
+
+
+async def test_a_cycle_in_a_version_ends_a_run_before_any_node(database_url):
+    error, message, nodes = await stored_as(database_url, '{"from":"a","to":"b"', '{"from":"c","to":"b"')
+    assert error == "VALIDATION_ERROR"
+    assert "c → b → c" in message
+    assert nodes == {}

@@ -1,5 +1,7 @@
 """Pause and resume, of runs in line, under way, parked and left behind by a dead owner."""
 
+import asyncio
+
 import pytest
 from tests.engines.embedded.workers import Worker, eventually, installation, worker
 from tests.intake.steering import Stage, Steering
@@ -202,3 +204,19 @@ async def test_what_is_over_cannot_be_paused_or_resumed(database_url, call):
         await here.until(execution_id, "COMPLETED")
         with pytest.raises(WrongStateError):
             await getattr(Steering(here), call)(execution_id)
+
+
+async def test_a_paused_approval_can_be_decided_and_the_run_goes_on_with_it_afterwards(database_url):
+    text = "name: p\nnodes: {ask: {type: approval}}\noutput: '{{ steps.ask.outcome }}'"
+    async with installation(database_url) as here, worker(here) as at_work:
+        steering = Steering(here)
+        execution_id = await here.start(text)
+        await here.until(execution_id, "WAITING")
+        await steering.pause(execution_id)
+        assert (await steering.decide(execution_id, "ask", "approved")).status is ExecutionStatus.PAUSED
+        at_work.loop.wake()
+        await asyncio.sleep(0.2)
+        assert (await here.execution(execution_id))["status"] == "PAUSED"
+        await steering.resume(execution_id)
+        row = await here.until(execution_id, "COMPLETED", "FAILED")
+        assert (row["status"], row["output"]) == ("COMPLETED", "approved")

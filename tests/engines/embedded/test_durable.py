@@ -3,8 +3,10 @@
 import asyncio
 
 from tests.engines.embedded.workers import Worker, eventually, installation, worker
+from tests.intake.steering import Steering
 
 from riven.completion.history import load_history
+from riven.core.graph import RetryPolicy
 from riven.db.identity import new_id
 from riven.nodes.fair_line import CALLER
 from riven.nodes.function import function
@@ -142,6 +144,30 @@ async def test_a_run_that_waits_for_a_signal_gives_back_its_slot_and_goes_on_wit
             await connection.execute("UPDATE workspaces SET idle = false")
         row = await here.until(execution_id, "COMPLETED", "FAILED")
         assert (row["status"], row["output"]) == ("COMPLETED", {"amount": 7})
+
+
+async def test_the_retry_defaults_of_a_run_are_those_of_its_first_admission(database_url):
+    tries = []
+
+    @function(name="test.fail")
+    async def fail() -> None:
+        tries.append(True)
+        raise RuntimeError("no")
+
+    text = """
+    name: r
+    nodes:
+      hear: {type: signal, with: {name: go}}
+      a: {type: python, needs: [hear], with: {function: test.fail}}
+    """
+    async with installation(database_url, functions=Functions(fail)) as here:
+        async with worker(here, retry=RetryPolicy(max_attempts=2, initial_interval=1)):
+            execution_id = await here.start(text)
+            await here.until(execution_id, "WAITING")
+        async with worker(here, retry=RetryPolicy(max_attempts=5, initial_interval=1)):
+            await Steering(here).signal(execution_id, "go")
+            await here.until(execution_id, "FAILED", "COMPLETED")
+        assert len(tries) == 2
 
 
 async def test_a_signal_that_came_long_before_ends_nothing_before_it_began(database_url):

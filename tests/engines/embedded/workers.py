@@ -165,6 +165,7 @@ class Worker:
         max_in_flight: int = 100,
         threads: FunctionPool | None = None,
         lease_ttl: float = 15.0,
+        retry: RetryPolicy | None = None,
     ) -> None:
         database = installation.database
         self.process = Process(new_id(), "worker", "test")
@@ -181,7 +182,7 @@ class Worker:
             timers=self.timers,
             max_runs=50,
             max_in_flight=max_in_flight,
-            retry=RetryPolicy(),
+            retry=retry or RetryPolicy(),
             ended=lambda _: self.loop.wake(),
             secrets=secrets,
         )

@@ -1,6 +1,8 @@
+import asyncio
 from typing import Any
 
 import httpx
+import orjson
 import pytest
 from starlette.responses import StreamingResponse
 from starlette.types import Message
@@ -105,6 +107,30 @@ async def test_an_answer_that_breaks_off_is_not_followed_by_a_problem(database_u
         with pytest.raises(ZeroDivisionError):
             await api.app({**scope, "asgi": {"spec_version": "2.4"}}, receive, send)
         assert [each["type"] for each in sent] == ["http.response.start", "http.response.body"]
+
+
+async def test_who_is_still_asking_when_the_process_ends_is_told_to_try_again(database_url: str) -> None:
+    async with serving(database_url) as api:
+        asking = asyncio.Event()
+        sent: list[Message] = []
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        async def receive() -> Message:
+            asking.set()
+            return await asyncio.Future()  # the rest of the body does not come
+
+        headers = [(b"authorization", f"Bearer {api.platform}".encode())]
+        path = {"method": "POST", "path": "/api/v1/workspaces", "query_string": b"", "headers": headers}
+        request = asyncio.create_task(api.app({"type": "http", **path}, receive, send))
+        await asking.wait()
+        request.cancel()
+        await request
+        assert sent[0]["status"] == 503
+        assert dict(sent[0]["headers"])[b"content-type"] == b"application/problem+json"
+        assert b"retry-after" in dict(sent[0]["headers"])
+        assert orjson.loads(sent[1]["body"])["type"] == "/problems/unavailable"
 
 
 async def test_nobody_is_let_in_by_an_api_whose_database_was_never_there() -> None:

@@ -1,12 +1,13 @@
 """What every request comes through: headers that protect browsers, the last word on errors, and the time it took."""
 
+import asyncio
 import time
 from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from riven.api.problems import problem_response
+from riven.api.problems import ProblemError, problem_response
 from riven.api.routing import RouteTable
 from riven.api.state import AppState
 
@@ -52,6 +53,12 @@ class Gate:
             await self._serve(scope, receive, send_protected)
         except ClientDisconnect:
             return
+        except asyncio.CancelledError:  # the process ends, and waits for nobody any more
+            if status:
+                raise
+            said = "the API is being stopped; try again, with an Idempotency-Key where it matters"
+            ended = ProblemError("unavailable", said)
+            await problem_response(ended, scope["path"])(scope, receive, send_protected)
         except Exception as error:  # whatever it is, the client gets a problem and no stack trace
             if status:
                 raise  # half an answer is out: the server closes the connection

@@ -10,6 +10,7 @@ from bench.figures import Figure, Recorder, percentile
 from bench.peer import Burst, Peer, burst, timed
 from bench.processes import PeakMemory, Usage, pss_mebibytes
 
+A_NODE = "a node of chain10"
 THROUGHPUT = {"W1": ("noop1", 1), "W2": ("chain10", 10), "W3": ("fan50", 52)}
 """The document of each, and its nodes."""
 
@@ -61,7 +62,7 @@ class Bench:
         for kind, count in events.items():
             self._add("events", kind, [count])
         if events:
-            self._add("events", "a node of chain10", [(events["chain10"] - events["noop1"]) / 9])
+            self._add("events", A_NODE, [(events["chain10"] - events["noop1"]) / 9])
             self._add("events", "a node of fan50", [(events["fan50"] - events["noop1"]) / 51])
 
     async def run(self, wanted: Callable[[str], bool]) -> None:

@@ -57,11 +57,13 @@ async def line_up(database: Database, workspace_id: UUID, count: int, **item) ->
     return executions
 
 
-async def finish(database: Database, claimed) -> None:
-    """End a claimed execution as completion does, without its rows; then clear the hint of its workspace."""
+async def finish(database: Database, claimed, *, hinted: bool = False) -> None:
+    """End a claimed execution as completion does, without its rows; then clear the hint of its workspace, or leave it."""
     async with database.transaction() as connection:
         await connection.execute("DELETE FROM execution_queue WHERE id = $1", claimed.queue_id)
         assert await connection.execute(_FINISH, claimed.execution_id, claimed.token) == 1
+    if hinted:
+        return
     async with database.read() as connection:
         await connection.execute(
             "UPDATE workspaces SET idle = false, at_capacity = false WHERE id = $1", claimed.workspace_id

@@ -1,16 +1,20 @@
 """Announcements that get lost: what they were for happens all the same."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 from tests.engines.embedded.workers import eventually
 from tests.maintenance.kit import place
-from tests.queue.lines import line_up, workspace
+from tests.queue.lines import finish, line_up, workspace
 
 from riven.db.engine import Database
 from riven.db.identity import new_id
+from riven.maintenance.reconcile import Reconciler
 from riven.queue import wake
+from riven.queue.claim import claim_executions
 from riven.queue.wake import Announcer, WakeListener
 
+NO_WRITES = "LOCK TABLE workspaces IN SHARE MODE"
 HINTED = "SELECT idle OR at_capacity FROM workspaces"
 BLOCKED = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -34,7 +38,7 @@ async def test_an_announcement_whose_connection_breaks_is_repeated(database_url,
         woken = []
         here.announcer.listen(lambda: woken.append(True))
         async with here.database.transaction() as connection:
-            await connection.fetch("SELECT FROM workspaces FOR UPDATE")
+            await connection.execute(NO_WRITES)
             here.announcer.announce((at,))
             await until(here, BLOCKED)
             assert len(await connection.fetch(BREAK_BLOCKED)) == 1
@@ -78,7 +82,7 @@ async def test_what_is_heard_of_others_transactions_is_heeded_even_if_the_connec
         await line_up(here.database, at, 1)
         await here.execute("UPDATE workspaces SET idle = true")
         async with here.database.transaction() as holder:
-            await holder.fetch("SELECT FROM workspaces FOR UPDATE")
+            await holder.execute(NO_WRITES)
             async with here.database.transaction() as connection:
                 await wake.notify_within(connection, [at])
             await until(here, BLOCKED)
@@ -87,16 +91,53 @@ async def test_what_is_heard_of_others_transactions_is_heeded_even_if_the_connec
         await listener.stop()
 
 
-async def test_two_announcements_of_the_same_workspaces_cannot_lock_each_other_out(database_url):
-    """They take the locks by id, wherever the rows stand."""
+async def test_a_workspace_that_somebody_holds_keeps_no_other_from_being_announced(database_url):
+    """Somebody has forgotten to end his transaction."""
     async with place(database_url) as here:
-        low, high = sorted([await workspace(here.database), await workspace(here.database)])
-        for each in (high, low):
-            await here.execute("UPDATE workspaces SET at_capacity = true WHERE id = $1", each)
+        held, other = await workspace(here.database), await workspace(here.database)
+        for at in (held, other):
+            await line_up(here.database, at, 1)
+        await here.execute("UPDATE workspaces SET at_capacity = true")
+        free = f"SELECT NOT at_capacity FROM workspaces WHERE id = '{other}'"
+        reconciler = Reconciler(here.database, here.announcer)
         async with here.database.transaction() as holder:
-            await holder.fetch("SELECT FROM workspaces WHERE id = $1 FOR UPDATE", low)
-            here.announcer.announce((high, low))
-            await until(here, BLOCKED)
-            free = "SELECT count(*) FROM (SELECT FROM workspaces WHERE id = $1 FOR UPDATE SKIP LOCKED) w"
-            assert await here.value(free, high) == 1
+            await holder.fetch("SELECT FROM workspaces WHERE id = $1 FOR UPDATE", held)
+            here.announcer.announce((held, other))
+            await until(here, free)
+            await here.execute("UPDATE workspaces SET at_capacity = true WHERE id = $1", other)
+            async with asyncio.timeout(10):
+                await reconciler.clear_hints()
+            await until(here, free)
+        assert not await here.value("SELECT bool_and(NOT at_capacity) FROM workspaces")
+        await reconciler.clear_hints()
         await until(here, "SELECT bool_and(NOT at_capacity) FROM workspaces")
+
+
+async def test_a_claim_looks_again_for_those_who_could_not_tell_it(database_url):
+    """While it is being served a workspace is announced in vain: whoever serves it finds out by himself."""
+    async with place(database_url) as here:
+        at = await workspace(here.database, limit=1)
+        await line_up(here.database, at, 2)
+        (running,) = await here.claim(await here.worker(), 1)
+        announced = asyncio.Event()
+
+        class Claiming(Database):
+            """Announces the end of the run when the claim has counted and not yet committed."""
+
+            @asynccontextmanager
+            async def transaction(self):
+                async with super().transaction() as connection:
+                    yield connection
+                    if not announced.is_set():
+                        await finish(here.database, running, hinted=True)
+                        here.announcer.announce((at,))
+                        await here.announcer.close()
+                        announced.set()
+
+        database = Claiming(database_url)
+        await here.execute("UPDATE workspaces SET at_capacity = false")
+        claim = await claim_executions(database, new_id(), 1)
+        assert announced.is_set()
+        assert (claim.claimed, claim.skipped) == ([], True)
+        assert not await here.value(HINTED)
+        await database.close()

@@ -12,7 +12,6 @@ WHERE id IN (
                < coalesce(w.running_limit, t.running_limit)
            OR EXISTS (SELECT FROM execution_queue q
                       WHERE q.workspace_id = w.id AND q.status = 'PENDING' AND q.due AND q.holds_slot))
-    ORDER BY w.id
-    FOR NO KEY UPDATE OF w
+    FOR NO KEY UPDATE OF w SKIP LOCKED
 )
 RETURNING id

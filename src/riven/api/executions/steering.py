@@ -207,14 +207,14 @@ async def rerun(
 ) -> Response:
     """A new execution of the same workflow, from the beginning or from a node, with other input or another version."""
     wish = RerunWish(from_node=body.from_node, patch=body.input, version=body.version)
-    if body.dry_run:
-        plan = await state.reruns.plan(found.scope, found.id, wish)
-        return JsonResponse({"willRun": plan.will_run, "kept": plan.kept})
     made = None
     if key is not None:
         raw = await request.body()
         asked = decode_json(raw) if raw.strip() else {}
         made = make_key(found.scope.workspace_id, key, f"rerun {found.id}", asked)
+    if body.dry_run:
+        plan = await state.reruns.plan(found.scope, found.id, wish)
+        return JsonResponse({"willRun": plan.will_run, "kept": plan.kept})
     accepted = await state.reruns.rerun(found.scope, found.id, wish, made)
     shown = {"executionId": accepted.execution_id, "queueId": accepted.queue_id, "status": "PENDING"}
     return JsonResponse(shown, 202, {"Location": f"{PATH}/{accepted.execution_id}"})

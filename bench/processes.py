@@ -35,10 +35,10 @@ def cpu_seconds(roots: Iterable[int], without: Iterable[int] = ()) -> float:
     return ticks / _TICK
 
 
-def pss_mebibytes(roots: Iterable[int]) -> float:
+def pss_mebibytes(roots: Iterable[int], without: Iterable[int] = ()) -> float:
     """Memory of the trees; what several processes share counts once, in parts."""
     kibibytes = 0
-    for pid in tree(roots):
+    for pid in tree(roots, without):
         try:
             text = (_PROC / str(pid) / "smaps_rollup").read_text(encoding="ascii")
         except OSError:
@@ -67,12 +67,12 @@ class Usage:
         return {name: (seconds - self._before[name]) * 1e3 for name, seconds in self._now().items()}
 
     def _now(self) -> dict[str, float]:
-        return {
-            name: cpu_seconds(
-                pids, [pid for other, each in self._parts.items() if other != name for pid in each]
-            )
-            for name, pids in self._parts.items()
-        }
+        return {name: cpu_seconds(pids, others(self._parts, name)) for name, pids in self._parts.items()}
+
+
+def others(parts: Mapping[str, list[int]], name: str) -> list[int]:
+    """The processes of all parts but this one."""
+    return [pid for other, pids in parts.items() if other != name for pid in pids]
 
 
 class PeakMemory:

@@ -93,24 +93,18 @@ def on_temporal(results: Results, ours: str, bare: str) -> Table:
 
 
 def by_part(results: Results, peers: Sequence[str]) -> Table:
-    """Which process the CPU goes to."""
-    metrics = {
-        (figure.peer, figure.workload, figure.metric): figure.value
-        for w in ("W1", "W2", "W3")
-        for figure in results.of(w)
-    }
-    prefix = "cpu_ms/execution "
-    parts = dict.fromkeys(
-        (peer, metric) for peer, _, metric in metrics if metric.startswith(prefix) and peer in peers
-    )
+    """Which process the CPU and the memory go to."""
+    columns = [(w, "cpu_ms/execution ") for w in ("W1", "W2", "W3")] + [("W7", "idle_pss_mib ")]
+    cells: dict[str, dict[str, float]] = {}
+    for workload, prefix in columns:
+        for figure in results.of(workload):
+            if figure.peer in peers and figure.metric.startswith(prefix):
+                part = f"{figure.peer}: {figure.metric.removeprefix(prefix)}"
+                cells.setdefault(part, {})[workload] = figure.value
     rows = [
-        [
-            f"{peer}: {metric.removeprefix(prefix)}",
-            *(shown(metrics.get((peer, w, metric))) for w in ("W1", "W2", "W3")),
-        ]
-        for peer, metric in parts
+        [part, *(shown(values.get(workload)) for workload, _ in columns)] for part, values in cells.items()
     ]
-    return Table(["CPU ms an execution", "W1", "W2", "W3"], rows)
+    return Table(["CPU ms an execution, and idle MiB", "W1", "W2", "W3", "W7"], rows)
 
 
 def limits(results: Results) -> Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench.figures import Figure, Recorder, percentile
 from bench.peer import Burst, Peer, burst, timed
-from bench.processes import PeakMemory, Usage, pss_mebibytes
+from bench.processes import PeakMemory, Usage, others, pss_mebibytes
 
 A_NODE = "a node of chain10"
 THROUGHPUT = {"W1": ("noop1", 1), "W2": ("chain10", 10), "W3": ("fan50", 52)}
@@ -69,6 +69,8 @@ class Bench:
         if wanted("W7"):
             await self._rest(1.0)
             self._add("W7", "idle_pss_mib", [pss_mebibytes(self._peer.roots)])
+            for name, pids in self._peer.parts.items():
+                self._add("W7", f"idle_pss_mib {name}", [pss_mebibytes(pids, others(self._peer.parts, name))])
         for workload in THROUGHPUT:
             if wanted(workload):
                 await self.throughput(workload)

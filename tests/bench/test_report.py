@@ -104,12 +104,16 @@ def test_versions_are_those_that_the_peers_told() -> None:
 def test_cpu_is_shown_by_process_and_limits_apart() -> None:
     results = Results(
         figures(
-            riven={("W1", "cpu_ms/execution"): 1.0, ("W1", "cpu_ms/execution worker"): 0.6},
+            riven={
+                ("W1", "cpu_ms/execution"): 1.0,
+                ("W1", "cpu_ms/execution worker"): 0.6,
+                ("W7", "idle_pss_mib worker"): 35,
+            },
             postgres={("raw", "insert + commit/s"): 6_263},
         )
     )
     assert results.peers == ["riven"]
-    assert by_part(results, ["riven"]).rows == [["riven: worker", "0.6", "", ""]]
+    assert by_part(results, ["riven"]).rows == [["riven: worker", "0.6", "", "", "35"]]
     assert limits(results).rows == [["insert + commit/s", "6,263"]]
 
 

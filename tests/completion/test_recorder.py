@@ -160,6 +160,27 @@ async def test_a_database_that_is_away_is_waited_for(database_url):
         assert (await here.execution(claimed[0].execution_id))["status"] == "COMPLETED"
 
 
+async def test_a_row_that_somebody_holds_holds_up_its_own_run_and_nine_go_on(database_url):
+    async with recorder(database_url, 10) as (here, _, _, claimed, freed):
+        impatient = Database(database_url, statement_timeout=0.3)
+        made = Recorder(impatient, freed.extend)
+        held = claimed[4]
+        async with here.database.transaction() as holder:
+            await holder.fetch("SELECT FROM execution_queue WHERE id = $1 FOR UPDATE", held.queue_id)
+            recording = {each.execution_id: asyncio.create_task(made.record(end(each))) for each in claimed}
+            async with asyncio.timeout(20):
+                await asyncio.gather(
+                    *[task for execution_id, task in recording.items() if execution_id != held.execution_id]
+                )
+            assert await here.value("SELECT count(*) FROM execution_queue") == 1
+            assert not recording[held.execution_id].done()
+        async with asyncio.timeout(20):
+            await recording[held.execution_id]
+        assert await here.value("SELECT count(*) FROM execution_queue") == 0
+        await made.close()
+        await impatient.close()
+
+
 async def test_an_end_whose_answer_was_lost_is_known_by_its_row(database_url):
     async with recorder(database_url, 2) as (here, made, unruly, claimed, freed):
         unruly.after = [DatabaseUnavailableError("broken off")]

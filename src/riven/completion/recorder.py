@@ -17,7 +17,13 @@ from uuid import UUID
 import orjson
 
 from riven.db.engine import Database
-from riven.db.errors import ConflictError, ConstraintError, DatabaseUnavailableError, StatementError
+from riven.db.errors import (
+    ConflictError,
+    ConstraintError,
+    DatabaseUnavailableError,
+    StatementError,
+    TooSlowError,
+)
 from riven.db.statements import load
 from riven.effects.recorder import LostRunError, UnrecordedEndError
 from riven.telemetry.crashpoints import crash_point
@@ -167,6 +173,11 @@ class Recorder:
             except DatabaseUnavailableError as error:
                 uncertain = True
                 _log.warning("database_away", extra={"error": str(error), "writes": len(writes)})
+                if isinstance(error, TooSlowError) and len(writes) > 1:
+                    # somebody holds a row of one of them: let the others go on
+                    alone = [self._write_until_there([write], uncertain=True) for write in writes]
+                    await asyncio.gather(*alone)
+                    return
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_AWAY_DELAY)
             except (StatementError, ConstraintError, ConflictError) as error:

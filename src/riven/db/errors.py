@@ -2,6 +2,7 @@
 
 DatabaseError
 ├── DatabaseUnavailableError   nobody there, shutting down, or the connection broke: try again, nothing is known
+│   └── TooSlowError           the statement took too long and was broken off: somebody holds a row of it, most likely
 ├── ConstraintError            a CHECK, UNIQUE or FOREIGN KEY refused the rows; `constraint` names it
 ├── ConflictError              a deadlock or a lock that was waited for too long: try again
 └── StatementError             anything else: ours, or a value that PostgreSQL cannot hold
@@ -20,6 +21,10 @@ class DatabaseError(RivenError):
 
 
 class DatabaseUnavailableError(DatabaseError):
+    pass
+
+
+class TooSlowError(DatabaseUnavailableError):
     pass
 
 
@@ -64,6 +69,8 @@ def translated() -> Iterator[None]:
         raise kind(str(error)) from error
     except _CONFLICTS as error:
         raise ConflictError(str(error)) from error
+    except asyncpg.QueryCanceledError as error:
+        raise TooSlowError(str(error)) from error
     except _AWAY as error:
         raise DatabaseUnavailableError(str(error) or type(error).__name__) from error
     except asyncpg.PostgresError as error:

@@ -1,9 +1,12 @@
 """Lists, filters, cursors and streams show what is one's own, whatever is asked for."""
 
+import asyncio
 import json
 
 import pytest
+from tests.engines.embedded.workers import eventually
 from tests.isolation.scene import FLOW, MARK, Held, Scene, publish, scene, start
+from tests.tenancy.issuer import EC, token
 
 EXECUTIONS = "/workflow/executions"
 
@@ -175,3 +178,27 @@ async def test_members_of_two_workspaces_have_in_each_their_role_there(database_
         gone = await here.api.delete(f"/workspaces/{here.acme.id}/members/{added.json()['memberId']}")
         assert gone.status_code == 204
         assert (await here.api.get(f"{EXECUTIONS}/{execution}", key=user)).status_code == 403
+
+
+@pytest.mark.parametrize("kind", ["key", "user"])
+async def test_who_may_not_see_a_run_any_more_is_told_no_more_of_it(database_url, kind):
+    async with scene(database_url) as here:
+        asking = f"{EXECUTIONS}/{here.acme.executions['asking']}"
+        path, credential = await leaver(here, kind)
+        following = asyncio.create_task(here.api.get(f"{asking}/events", key=credential))
+        await eventually(lambda: here.api.state.events.following)
+        assert (await here.api.delete(path)).status_code == 204
+        assert (await here.api.post(f"{asking}/cancel")).status_code == 202
+        told = await following
+        assert told.status_code == 200
+        assert "CANCELED" not in told.text
+
+
+async def leaver(here: Scene, kind: str) -> tuple[str, str]:
+    """What takes a viewer away, and what that viewer sends until then."""
+    things = f"/workspaces/{here.acme.id}/{'keys' if kind == 'key' else 'members'}"
+    if kind == "key":
+        made = (await here.api.post(things, {"name": "leaver", "role": "VIEWER"})).json()
+        return f"{things}/{made['keyId']}", made["key"]
+    made = (await here.api.post(things, {"subject": "leaver", "role": "VIEWER"})).json()
+    return f"{things}/{made['memberId']}", token(EC, "ES256", sub="leaver")

@@ -27,12 +27,11 @@ from starlette.types import Receive, Scope, Send
 
 from riven.api.problems import ProblemError, problem_response
 from riven.api.requests import BODY_LIMIT, DOCUMENT_LIMIT, ApiRequest, check_length
-from riven.api.state import AppState
 from riven.core.errors import Problem, RivenError
 from riven.documents.places import dotted
 from riven.documents.wording import Fault, faults
 from riven.tenancy.errors import UnauthenticatedError
-from riven.tenancy.principals import Role
+from riven.tenancy.principals import Principal, Role
 
 _BEARER: Final = b"bearer "
 
@@ -63,9 +62,8 @@ class Operation(APIRoute):
 
     async def _answer(self, request: ApiRequest) -> Response:
         if not self.public:
-            state: AppState = request.services
-            request.principal = await state.authenticator.authenticate(_token(request.scope))
-            state.limiter.admit(request.principal.id)
+            request.principal = await identify(request)
+            request.services.limiter.admit(request.principal.id)
         response: Response = await self._bound.call(request, self._check)
         return response
 
@@ -86,6 +84,11 @@ class PublicOperation(Operation):
     """Needs no credential."""
 
     public = True
+
+
+async def identify(request: ApiRequest) -> Principal:
+    """Who asks, as it is known now. Raises a 401."""
+    return await request.services.authenticator.authenticate(_token(request.scope))
 
 
 def _token(scope: Scope) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any, Final
 
 import orjson
@@ -9,8 +10,8 @@ from fastapi import APIRouter, Header, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from riven.api.binding import Operation
-from riven.api.deps import ListViewer, State
+from riven.api.binding import Operation, identify
+from riven.api.deps import ListViewer, State, authorise
 from riven.api.executions.reach import PATH, Seen
 from riven.api.executions.views import (
     NODE,
@@ -23,10 +24,14 @@ from riven.api.executions.views import (
 from riven.api.fields import Moment, Text
 from riven.api.openapi import problems
 from riven.api.pagination import Listed, Page, bad_cursor, page_of
+from riven.api.requests import ApiRequest
 from riven.api.responses import JsonResponse
 from riven.api.sse import KEEP_ALIVE, MEDIA_TYPE, format_event, read_last_id, stream
 from riven.core.errors import Problem
-from riven.tenancy.errors import InvalidRequestError
+from riven.db.errors import DatabaseError
+from riven.tenancy.errors import InvalidRequestError, RefusedError
+from riven.tenancy.policies import Scope
+from riven.tenancy.principals import Role
 from riven.views.events import Event
 from riven.views.executions import Filters, get_execution, list_executions
 from riven.views.nodes import After, list_nodes
@@ -161,6 +166,7 @@ async def get_waiting(state: State, seen: Seen) -> Response:
 async def follow(
     state: State,
     seen: Seen,
+    request: ApiRequest,
     last: Annotated[
         str | None,
         Header(alias="Last-Event-ID", description="The last event that was seen: only later ones are sent."),
@@ -171,17 +177,33 @@ async def follow(
     Ids grow, and hold for every later request. A snapshot of more than 10,000 nodes, or of very large ones, has a
     `nextCursor` for the list of nodes.
     """
-    return stream(_lines(state.events.follow(seen.scope, seen.id, read_last_id(last))))
+    return stream(_lines(state.events.follow(seen.scope, seen.id, read_last_id(last)), request, seen.scope))
 
 
-async def _lines(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
-    async for event in events:
-        if event is None:
-            yield KEEP_ALIVE
-        elif event.name == "snapshot":
-            yield format_event(event.id, event.name, event.data | {"nextCursor": _cursor(event.after)})
-        else:
-            yield format_event(event.id, event.name, event.data)
+async def _lines(
+    events: AsyncIterator[Event | None], request: ApiRequest, scope: Scope
+) -> AsyncIterator[bytes]:
+    """For as long as whoever asked may see it: keys are revoked and members leave while a run goes on for days."""
+    async with aclosing(events):  # type: ignore[type-var]  # an async generator
+        async for event in events:
+            if not await _may_see(request, scope):
+                return
+            if event is None:
+                yield KEEP_ALIVE
+            elif event.name == "snapshot":
+                yield format_event(event.id, event.name, event.data | {"nextCursor": _cursor(event.after)})
+            else:
+                yield format_event(event.id, event.name, event.data)
+
+
+async def _may_see(request: ApiRequest, scope: Scope) -> bool:
+    try:
+        await authorise(request.services, await identify(request), scope.workspace_id, Role.VIEWER)
+    except RefusedError:
+        return False
+    except DatabaseError:
+        return True  # nobody is turned away because it cannot be asked
+    return True
 
 
 def _labels(written: list[str]) -> dict[str, str] | None:

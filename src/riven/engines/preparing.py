@@ -60,4 +60,6 @@ class Preparing:
 
 
 def all_problems(error: InvalidDocumentError) -> str:
-    return "; ".join(f"{problem.path}: {problem.message}" for problem in error.problems)
+    """What is wrong with the document as a whole has no path."""
+    said = (f"{each.path}: {each.message}" if each.path else each.message for each in error.problems)
+    return "; ".join(said)

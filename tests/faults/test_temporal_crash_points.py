@@ -13,14 +13,16 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.dispatch.distant import until
+from tests.dispatch.distant import server, until
 from tests.engines.embedded.workers import Installation, installation
 from tests.fixtures_postgres import new_database
 from tests.main.running import Host, Running, host
+from tests.maintenance.kit import refuse
 
 from riven.db.identity import new_id
 from riven.maintenance.reconcile import Reconciler
 from riven.nodes.functions import Functions
+from riven.queue.recover import recover_stale_items
 from riven.queue.wake import Announcer
 from riven.views.invariants import check_invariants
 
@@ -89,7 +91,7 @@ class Place:
     def __init__(self, here: Installation, on: Host, address: str) -> None:
         self.here = here
         self.on = on
-        self._settings = {
+        self.settings = {
             "ENGINE": "temporal",
             "TEMPORAL_ADDRESS": address,
             "TEMPORAL_TASK_QUEUE": f"crash-{new_id()}",
@@ -103,11 +105,11 @@ class Place:
         return [await self.here.start_version(definition, input={"n": str(n)}) for n in range(2)]
 
     async def dispatcher(self, **settings: str) -> Running:
-        return await self.on.start("dispatcher", ready=False, **{**self._settings, **settings})
+        return await self.on.start("dispatcher", ready=False, **{**self.settings, **settings})
 
     async def worker(self, **settings: str) -> Running:
         functions = ("--functions", str(self.on.functions))
-        return await self.on.start("worker", *functions, ready=False, **{**self._settings, **settings})
+        return await self.on.start("worker", *functions, ready=False, **{**self.settings, **settings})
 
     async def completed(self, execution_id: UUID) -> str:
         """Nodes that have an outcome, each a letter."""
@@ -146,7 +148,10 @@ class Place:
 async def place(url: str, address: str, directory: Path):
     await asyncio.to_thread(directory.mkdir)
     functions = Functions()
-    async with host(url, directory) as on:
+    async with (
+        server(address),
+        host(url, directory) as on,
+    ):  # where search attributes are known, as after `migrate`
         functions.load(str(on.functions))
         async with installation(url, functions=functions) as here:
             yield Place(here, on, address)
@@ -184,7 +189,9 @@ async def test_dispatchers_that_die(databases, temporal_server, tmp_path):
                 "SELECT status FROM execution_queue WHERE execution_id = $1", executions[0]
             )
             assert (item["status"], (await at.here.execution(executions[0]))["status"]) == left, point
-            await at.here.recover()
+            async with at.here.database.transaction() as connection:
+                await connection.execute("UPDATE processes SET dead = true")
+                await recover_stale_items(connection, stale_after=300)
             await at.dispatcher()
             await at.worker()
             await at.ended_once(executions, "abc", set())
@@ -207,3 +214,19 @@ async def test_of_two_workers_one_dies_in_the_middle_of_a_node(databases, tempor
         await at.ended_once(executions, "abc", {"done 0-b"})
         assert at.on.deeds.count("begun 0-a") == 1
         assert at.on.deeds.count("begun 0-b") == 2
+
+
+async def test_an_end_that_the_database_refuses_three_times_is_recorded_later(
+    databases, temporal_server, tmp_path
+):
+    async with place(databases[0], temporal_server.address, tmp_path / "at") as at:
+        await refuse(at.here.database, "workflow_executions", "NEW.finished_at IS NOT NULL")
+        executions = await at.begin(CHAIN)
+        await at.dispatcher()
+        await at.worker()
+        await at.on.start("maintenance", **at.settings)
+        drifted = await at.on.started[-1].logs("engine_drift")
+        assert drifted[0]["executionId"] == str(executions[0])
+        async with at.here.database.transaction() as connection:
+            await connection.execute("DROP TRIGGER refuse ON workflow_executions")
+        await at.ended_once(executions, "abc", set())

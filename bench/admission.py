@@ -38,6 +38,7 @@ class Admission:
     workers: int = 2
     kills_after: tuple[float, float] = (0.5, 3.0)
     """Seconds between kills, at random."""
+    most_kills: int | None = None
     seed: int = 9
 
     def of(self, executions: int | None) -> "Admission":
@@ -111,8 +112,13 @@ class _Trial:
             connection.terminate()
 
     async def _kill(self) -> None:
-        while True:
+        """Between two deaths something moves, however slow the machine: workers need time to start."""
+        before = -1
+        while self._size.most_kills is None or self._kills < self._size.most_kills:
             await asyncio.sleep(self._dice.uniform(*self._size.kills_after))
+            while (left := await self._value(IN_LINE)) == before:  # noqa: ASYNC110 - rows have no event of ours
+                await asyncio.sleep(0.1)
+            before = left
             workers = [pid for name, pid in self._product.state["pids"].items() if name.startswith("worker")]
             victim = self._dice.choice(workers)
             try:

@@ -12,12 +12,12 @@ from bench.figures import Recorder
 FAIRNESS = {
     "full": Fairness(),
     "quick": Fairness(waiting=5_000, rounds=1),
-    "tiny": Fairness(waiting=200, small=3, each=2, rounds=1),
+    "tiny": Fairness(waiting=1_500, small=3, each=2, rounds=1),
 }
 ADMISSION = {
     "full": Admission(),
     "quick": Admission(executions=3_000),
-    "tiny": Admission(executions=60, workspaces=3, kills_after=(0.3, 0.6)),
+    "tiny": Admission(executions=300, workspaces=3, kills_after=(0.05, 0.2), most_kills=3),
 }
 
 

@@ -44,18 +44,25 @@ def bench(out: Path, *arguments: str) -> tuple[str, dict[tuple[str, str, str], F
 
 @pytest.mark.slow
 def test_riven_takes_every_workload(tmp_path: Path) -> None:
-    said, figures = bench(tmp_path, "--peers", "riven,guarantees")
+    said, figures = bench(tmp_path, "--peers", "riven")
     assert {("riven", *each) for each in THROUGHPUT | OTHERS} <= set(figures)
     assert figures["riven", "W4", "p50_ms by events"].value > 0
     assert figures["riven", "W5", "one_s"].value >= 0.1
     assert figures["riven", "W7", "idle_pss_mib"].value > 50
+    for row in ("W1 noop1, executions/s", "riven: worker", "processor"):
+        assert row in said
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)  # workers are killed and start again
+def test_what_is_promised_to_tenants_holds_in_miniature(tmp_path: Path) -> None:
+    said, figures = bench(tmp_path, "--peers", "guarantees")
     assert figures["riven", "W8", "times_alone"].value > 0
     assert figures["riven", "W9", "kills"].value > 0
     assert figures["riven", "W9", "observations_at_a_limit"].value > 0
     for metric in ("over_limit", "slots_leaked", "not_completed", "invariants_violated"):
         assert figures["riven", "W9", metric].value == 0, said
-    for row in ("W1 noop1, executions/s", "W9 slots leaked", "riven: worker", "processor"):
-        assert row in said
+    assert "W9 slots leaked" in said
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ Name = Annotated[
     Path(
         alias="name",
         description="The workflow's name: `[a-z][a-z0-9-]{0,62}`.",
-        json_schema_extra={"pattern": "^[a-z][a-z0-9-]{0,62}$"},
+        json_schema_extra={"pattern": "^[a-z][a-z0-9-]{0,62}$", "examples": ["refund"]},
     ),
 ]
 # Conditions are HTTP's own and told in words: among the parameters they would promise that any etag is taken.
@@ -48,7 +48,13 @@ DOCUMENT: dict[str, Any] = {
                 "schema": {},
                 "example": "name: refund\nnodes:\n  tell:\n    type: log\n    with: {message: hello}\n",
             },
-            "application/json": {"schema": {}},
+            "application/json": {
+                "schema": {},
+                "example": {
+                    "name": "refund",
+                    "nodes": {"tell": {"type": "log", "with": {"message": "hello"}}},
+                },
+            },
         },
     }
 }

@@ -17,6 +17,7 @@ from riven.db.listen import Listener
 from riven.dispatch.loop import DispatchLoop, DispatchSettings
 from riven.dispatch.starter import Starter
 from riven.engines.embedded.timers import WallTimers
+from riven.engines.port import StartRequest
 from riven.engines.temporal.client import TemporalAddress, TemporalEngine, connect
 from riven.engines.temporal.sessions import no_secrets
 from riven.engines.temporal.worker import TemporalWorker
@@ -32,7 +33,9 @@ LIFE = timedelta(minutes=5)
 class Driving:
     """A worker of its own: what it has in memory no other worker has."""
 
-    def __init__(self, of: Installation, address: str, task_queue: str, secrets=no_secrets) -> None:
+    def __init__(
+        self, of: Installation, address: str, task_queue: str, secrets=no_secrets, **sizes: int
+    ) -> None:
         database = of.database
         self.announcer = Announcer(database, new_id())
         self.changes = ChangeFeed(database)
@@ -49,6 +52,7 @@ class Driving:
             clock=clock,
             timers=self.timers,
             secrets=secrets,
+            **sizes,
         )
 
     async def start(self) -> None:
@@ -103,6 +107,29 @@ class Dispatching:
             row = await self._of.execution(execution_id)
             await self.engine.signal(execution_id, row["run"], [])
 
+    async def start_by_hand(self, execution_id: UUID, *, token: int) -> None:
+        """As a dispatcher does that has claimed it."""
+        row = await self._of.execution(execution_id)
+        await self.engine.start(
+            StartRequest(
+                execution_id=execution_id,
+                run=row["run"],
+                token=token,
+                workspace_id=row["workspace_id"],
+                workspace_name="w",
+                workflow=row["workflow_name"],
+                workflow_id=row["workflow_definition_id"],
+                version=row["version"],
+                version_id=row["workflow_definition_version_id"],
+                input=row["input"],
+                trigger=None,
+                started_at=1,
+                run_started_at=1,
+                frozen=None,
+                resumed=False,
+            )
+        )
+
     async def stop(self) -> None:
         await self.listener.stop()
         self.loop.stop()
@@ -112,11 +139,13 @@ class Dispatching:
 
 
 @asynccontextmanager
-async def driving(of: Installation, address: str, *, continue_after: int = CONTINUE_AFTER, workers: int = 1):
+async def driving(
+    of: Installation, address: str, *, continue_after: int = CONTINUE_AFTER, workers: int = 1, **sizes: int
+):
     """The dispatcher, and as many workers, on a task queue of their own."""
     task_queue = f"q-{new_id()}"
     dispatching = Dispatching(of, address, task_queue, continue_after)
-    made = [Driving(of, address, task_queue) for _ in range(workers)]
+    made = [Driving(of, address, task_queue, **sizes) for _ in range(workers)]
     await dispatching.start()
     try:
         for each in made:

@@ -30,6 +30,7 @@ from riven.engines.port import (
     StartResult,
     StartUncertainError,
 )
+from riven.engines.temporal.converter import CONVERTER
 from riven.engines.temporal.names import (
     SEARCH_ATTRIBUTES,
     TOKEN,
@@ -106,7 +107,12 @@ async def connect(where: TemporalAddress, *, at_once: bool = False) -> Client:
         )
     try:
         return await Client.connect(
-            where.address, namespace=where.namespace, tls=tls, api_key=where.api_key, lazy=not at_once
+            where.address,
+            namespace=where.namespace,
+            tls=tls,
+            api_key=where.api_key,
+            lazy=not at_once,
+            data_converter=CONVERTER,
         )
     except RuntimeError as error:
         _away(error)

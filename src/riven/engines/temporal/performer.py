@@ -82,6 +82,7 @@ _LOCAL = timedelta(minutes=10)
 _AGAIN = RetryPolicy(
     initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=5), maximum_attempts=0
 )
+_LONGEST_ID = 500
 NoneType = type(None)
 _END_TRIES = RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=3)
 
@@ -141,7 +142,6 @@ class WorkflowPerformer:
         self._jobs: dict[NodePath, asyncio.Task[Any]] = {}
         self._line: deque[StartNode] = deque()
         self._steps: list[StartNode] = []
-        self._stepping = 0
         self._stopping: list[str] = []
         self._background: dict[int, asyncio.Task[None]] = {}
         self._numbers = 0
@@ -279,7 +279,6 @@ class WorkflowPerformer:
         carried = False
         while self._steps:
             steps, self._steps = self._steps[:_MOST_STEPS], self._steps[_MOST_STEPS:]
-            self._stepping += 1
             self._go(self._do_steps(steps))
             carried = True
         while self._line and len(self._jobs) < MOST_IN_FLIGHT and not self.holding:
@@ -298,7 +297,7 @@ class WorkflowPerformer:
     @property
     def busy(self) -> bool:
         """Something is under way, and answers will come."""
-        return bool(self._jobs or self._stepping or self._looking or self._steps)
+        return bool(self._jobs or self._background or self._steps)
 
     @property
     def waiting_in_line(self) -> bool:
@@ -311,6 +310,7 @@ class WorkflowPerformer:
         job = self._jobs[command.path] = workflow.start_activity(
             ATTEMPT,
             given,
+            activity_id=_activity_id(command),
             result_type=dict,
             start_to_close_timeout=timedelta(milliseconds=allowed) + MARGIN,
             heartbeat_timeout=HEARTBEAT,
@@ -348,10 +348,7 @@ class WorkflowPerformer:
     async def _do_steps(self, steps: Sequence[StartNode]) -> None:
         taken, upto = self._taken()
         given = StepsInput(taken, [write_command(each)[1:] for each in steps])
-        try:
-            answers = await do_local(STEPS, given, list)
-        finally:
-            self._stepping -= 1
+        answers = await do_local(STEPS, given, list)
         self._recorded(upto)
         for path, answer in answers:
             self._inbox.post(answer_from_json(NodePath(path), answer))
@@ -434,7 +431,6 @@ class WorkflowPerformer:
             self._looking = False
         self._recorded(upto)
         self.take_controls(looked.events)
-        self._inbox.nudge()
 
     def take_controls(self, events: Sequence[list[Any]]) -> None:
         """What was asked of the run; each row is taken once."""
@@ -486,6 +482,7 @@ class WorkflowPerformer:
 
         def over(task: "asyncio.Task[None]") -> None:
             del self._background[number]
+            self._inbox.nudge()
             if not task.cancelled() and (error := task.exception()) is not None:
                 self.dropped(error if isinstance(error, Exception) else LostRunError())
 
@@ -522,6 +519,11 @@ async def do_local(name: str, given: object, result: type[ResultT], retry: Retry
         raise
     else:
         return found
+
+
+def _activity_id(command: StartNode) -> str:
+    """Histories are compared by it: another node at the same place is another decision."""
+    return f"{command.path}#{command.attempt}"[-_LONGEST_ID:]
 
 
 def now() -> int:

@@ -57,7 +57,7 @@ class Sessions:
         key = (facts.execution_id, facts.run, history_id)
         for known in [each for each in self._sessions if each[:2] == key[:2]]:
             await self._sessions.pop(known).close()
-        new = facts.token == 1 and facts.base_seq == 0 and not facts.asked
+        new = facts.frozen is None and facts.base_seq == 0  # nothing of it was ever recorded
         return self._keep(key, await self._open(facts, frozen, new=new))
 
     async def get(self, execution_id: UUID, run: int, history_id: str, frozen: Json = None) -> Session:

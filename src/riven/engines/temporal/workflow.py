@@ -123,7 +123,8 @@ class ExecutionWorkflow:
             try:
                 return await asyncio.shield(self._over)
             except asyncio.CancelledError:
-                if self._over.done():
+                # Only the first one can be somebody's wish; otherwise the workflow is put out of this worker's memory.
+                if self._canceled or workflow.cancellation_reason() is None:
                     raise
                 self._cancel()
 

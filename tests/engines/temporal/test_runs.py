@@ -291,7 +291,7 @@ nodes:
   d: {do("d", "needs: [pause],")}
 output: "{{{{ steps.b.output }}}}"
 """
-    async with set_up(max_cached=0) as up:
+    async with set_up(max_cached=2) as up:
         started = [await up.here.start(text) for _ in range(5)]
         for execution_id in started:
             assert await up.ended(execution_id) == "COMPLETED"

@@ -75,6 +75,24 @@ async def test_at_the_claim(database_url, caplog, how):
         assert (events.count("queue_item_error"), events.count("queue_item_failed")) == (3, 1)
 
 
+async def test_an_execution_that_somebody_holds_at_the_claim(database_url):
+    """A transaction that was forgotten: whoever claims waits for none, and gives its sign of life."""
+    async with installation(database_url) as here:
+        executions = await ten(here)
+        held = executions[4]
+        async with here.database.transaction() as holder:
+            await holder.fetch("SELECT FROM workflow_executions WHERE id = $1 FOR UPDATE", held)
+            async with worker(here, lease_ttl=0.3) as working:
+                await nine_go_on(here, executions, held)
+                seen = (await here.row("SELECT seen_at FROM processes"))["seen_at"]
+                await here.until_true("SELECT seen_at > $1 FROM processes", seen)
+                item = await here.row("SELECT status, attempts FROM execution_queue")
+                assert tuple(item) == ("PENDING", 0)
+                assert not working.engine.running
+        async with worker(here):
+            assert (await here.until(held, "COMPLETED", "FAILED"))["token"] == 1
+
+
 async def test_at_the_promotion(database_url, caplog):
     """Items whose time has come: one cannot be written to, and comes due when it can be."""
     async with installation(database_url) as here:

@@ -2,6 +2,7 @@ import pytest
 from tests.maintenance.kit import place, refuse
 from tests.queue.lines import line_up, workspace
 
+from riven.db.engine import Database
 from riven.maintenance.deadlines import end_overdue
 
 PAST = "UPDATE workflow_executions SET deadline_at = now() - interval '1 second' WHERE id = $1"
@@ -59,3 +60,18 @@ async def test_one_that_cannot_be_ended_stands_in_nobody_s_way(database_url, cap
         assert (await here.execution(other))["status"] == "FAILED"
         (told,) = [record for record in caplog.records if record.message == "repair_failed"]
         assert (told.executionId, told.levelname) == (str(poisoned), "ERROR")
+
+
+async def test_one_that_somebody_holds_stands_in_nobody_s_way(database_url, caplog):
+    async with place(database_url) as here:
+        held, other = await line_up(here.database, await workspace(here.database), 2)
+        await here.execute("UPDATE workflow_executions SET deadline_at = 'epoch'")
+        impatient = Database(database_url, statement_timeout=0.3)
+        async with here.database.transaction() as holder:
+            await holder.fetch("SELECT FROM workflow_executions WHERE id = $1 FOR UPDATE", held)
+            await end_overdue(impatient, here.announcer)
+            assert (await here.execution(other))["status"] == "FAILED"
+        assert "repair_failed" in caplog.messages
+        await end_overdue(impatient, here.announcer)
+        assert (await here.execution(held))["status"] == "FAILED"
+        await impatient.close()

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from tests.maintenance.kit import place, refuse
 from tests.queue.lines import line_up, workspace
@@ -60,6 +62,24 @@ async def test_a_run_that_was_to_be_canceled_when_its_worker_died_needs_no_other
         assert (await here.execution(canceled))["status"] == "CANCELED"
         assert await here.item(canceled) is None
         assert (await here.execution(other))["status"] == "RUNNING"
+
+
+async def test_one_that_somebody_holds_keeps_no_other_from_coming_back(database_url):
+    async with place(database_url) as here:
+        executions = await line_up(here.database, await workspace(here.database, limit=3), 3)
+        await here.claim(await here.worker(), 3)
+        await here.execute("UPDATE processes SET dead = true")
+        async with here.database.transaction() as holder:
+            await holder.fetch("SELECT FROM workflow_executions WHERE id = $1 FOR UPDATE", executions[0])
+            await holder.fetch(
+                "SELECT FROM execution_queue WHERE execution_id = $1 FOR UPDATE", executions[1]
+            )
+            async with asyncio.timeout(10):
+                await recover_items(here.database, here.announcer, stale_after=300)
+            rows = [(await here.item(each))["status"] for each in executions]
+            assert rows == ["PENDING", "DISPATCHED", "PENDING"]
+        await recover_items(here.database, here.announcer, stale_after=300)
+        assert (await here.item(executions[1]))["status"] == "PENDING"
 
 
 async def test_its_slot_is_free_then(database_url):

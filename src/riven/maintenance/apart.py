@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from riven.db.errors import DatabaseUnavailableError
+from riven.db.errors import DatabaseUnavailableError, TooSlowError
 
 _log = logging.getLogger("riven.maintenance")
 
@@ -14,7 +14,7 @@ def apart(**about: str) -> Iterator[None]:
     """What fails inside is told, with these fields, and is tried again in the next round. An outage ends the round."""
     try:
         yield
-    except DatabaseUnavailableError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a row that cannot be read, a statement that is refused, a defect
+    except Exception as error:  # a row that cannot be read or had, a statement that is refused, a defect
+        if isinstance(error, DatabaseUnavailableError) and not isinstance(error, TooSlowError):
+            raise
         _log.exception("repair_failed", extra={**about, "error": str(error)})

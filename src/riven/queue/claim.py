@@ -143,8 +143,9 @@ async def _serve_as(
     strays = [
         Stray(row["queue_id"], row["execution_id"], row["found_status"])
         for row in rows
-        if row["token"] is None
+        if row["token"] is None and not row["busy"]
     ]
+    again = again or any(row["busy"] for row in rows)
     full = [each for each in served if each.taken and each.at_capacity]
     return Claim(claimed, strays, skipped=again or len(locked) < len(candidates), full=full, faults=faults)
 

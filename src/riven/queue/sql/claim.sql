@@ -1,6 +1,7 @@
 -- Take the chosen items: both rows move together, the token tells every earlier owner that it drives no longer.
--- The update of an execution waits for flushes under way, so the new owner reads a complete journal. Items whose
--- execution is gone or cannot be started come back as strays, untouched. `asked`: somebody has sent the run something
+-- An execution that is being written to, by a flush of its old owner, say, is left for the next claim: so the new owner
+-- reads a complete journal, and nobody who holds a row holds up a claim. Items whose execution is gone or cannot be started
+-- come back as strays, untouched; `busy` ones are none. `asked`: somebody has sent the run something
 -- that nobody has read yet.
 -- $1: items; $2: the process that claims; $3, $4: workspaces, and the limits under which they were counted.
 WITH items AS MATERIALIZED (
@@ -15,7 +16,7 @@ WITH items AS MATERIALIZED (
     JOIN items i ON i.execution_id = e.id
     LEFT JOIN unnest($3::uuid[], $4::int[]) AS l (workspace_id, running_limit) ON l.workspace_id = e.workspace_id
     ORDER BY e.id
-    FOR NO KEY UPDATE OF e
+    FOR NO KEY UPDATE OF e SKIP LOCKED
 ), taken AS (
     UPDATE workflow_executions e
     SET status = 'RUNNING', token = e.token + 1, owner_id = $2, started_at = coalesce(e.started_at, now()),
@@ -43,7 +44,8 @@ WITH items AS MATERIALIZED (
     WHERE q.execution_id = t.id
     RETURNING q.id, q.execution_id, q.attempts
 )
-SELECT i.id AS queue_id, i.execution_id, c.attempts, t.*, x.status AS found_status
+SELECT i.id AS queue_id, i.execution_id, c.attempts, t.*, x.status AS found_status,
+       x.id IS NULL AND EXISTS (SELECT FROM workflow_executions e WHERE e.id = i.execution_id) AS busy
 FROM items i
 LEFT JOIN executions x ON x.id = i.execution_id
 LEFT JOIN taken t ON t.id = i.execution_id

@@ -1,7 +1,8 @@
 -- Items whose owner was judged dead or is unknown, or that were claimed too long ago without being settled, go back in
 -- line. Their executions stay RUNNING: the slot is kept until the next owner finds out how far they came.
 -- A death counts against the run that was driven while it happened. A suspect is settled before it is driven, so one
--- that is only CLAIMED still waited for its turn. A dispatcher drives nothing: its death counts against no run.
+-- that is only CLAIMED still waited for its turn. A dispatcher drives nothing: its death counts against no run;
+-- nor does one while somebody else holds the row of the execution, so that he holds up nobody.
 -- $1: seconds after which a CLAIMED item is stale; $2: at most so many; $3: deaths after which a run is a suspect. An
 -- item that a dispatcher gave to Temporal has no owner and is never found here.
 WITH lost AS MATERIALIZED (
@@ -20,7 +21,7 @@ WITH lost AS MATERIALIZED (
     JOIN lost l ON l.execution_id = e.id
     WHERE e.status = 'RUNNING' AND NOT l.stale AND NOT l.dispatched AND (NOT e.suspect OR l.status = 'DISPATCHED')
     ORDER BY e.id
-    FOR NO KEY UPDATE OF e
+    FOR NO KEY UPDATE OF e SKIP LOCKED
 ), counted AS (
     UPDATE workflow_executions e
     SET recoveries = e.recoveries + 1, suspect = e.recoveries + 1 >= $3

@@ -125,6 +125,8 @@ class Run:
     owner: UUID | None = None
     recoveries: int = 0
     suspect: bool = False
+    to_cancel: bool = False
+    """Whoever drives it was asked to."""
     later: bool = False
     """Of a paused one: the time at which it was due is still to come."""
 
@@ -443,7 +445,7 @@ class Queue(RuleBasedStateMachine):
         starting = start_execution(self.database, Unwilling(), claimed, None, attempts)
         assert self.runner.run(starting) is None
         run.item.attempts = attempts
-        run.end("FAILED")
+        run.end("CANCELED" if run.to_cancel else "FAILED")
         self.announce(run.place)
 
     @on(claimed)
@@ -510,6 +512,7 @@ class Queue(RuleBasedStateMachine):
         """It is his to do: no row of these two moves."""
         moved = self.steer(run, lambda connection, held: ask(connection, held, "model"))
         assert (moved.status, moved.startable, moved.deliver) == ("RUNNING", False, True)
+        run.to_cancel = run.to_cancel or ask is cancel_run
 
     @on(lambda run: run.at_rest)
     def cancel(self, run):
@@ -526,7 +529,7 @@ class Queue(RuleBasedStateMachine):
         if run.item is None:
             run.item = Line(item["id"], item["priority"], item["aged_at"])
         assert (run.item.id, run.item.aged) == (item["id"], item["aged_at"])
-        run.status, run.owner, run.number = "PENDING", None, run.number + 1
+        run.status, run.owner, run.number, run.to_cancel = "PENDING", None, run.number + 1, False
         run.recoveries, run.suspect, run.item.attempts = 0, False, 0
         run.in_line(due=True, holds=False)
         self.announce(run.place)

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -116,8 +116,10 @@ class Running:
 class Host:
     """Starts processes on one database; those that still live at the end are killed."""
 
-    def __init__(self, url: str, directory: Path) -> None:
+    def __init__(self, url: str, directory: Path, before: Sequence[str] = ()) -> None:
+        """`before`: what each command begins with, such as that it runs elsewhere."""
         self.url = url
+        self._before = before
         self.directory = directory
         self.functions = directory / "deeds.py"
         self.functions.write_text(FUNCTIONS)
@@ -138,7 +140,7 @@ class Host:
             **{f"RIVEN_{name}": value for name, value in settings.items()},
         }
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "riven.main.command", *arguments,
+            *self._before, sys.executable, "-m", "riven.main.command", *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
             env=environment, limit=1 << 20,
         )  # fmt: skip
@@ -161,8 +163,8 @@ class Host:
 
 
 @asynccontextmanager
-async def host(url: str, directory: Path) -> AsyncIterator[Host]:
-    made = Host(url, directory)
+async def host(url: str, directory: Path, before: Sequence[str] = ()) -> AsyncIterator[Host]:
+    made = Host(url, directory, before)
     try:
         yield made
     finally:

@@ -144,19 +144,25 @@ async def round_of(
     for number in range(before, before + RUNS):
         await here.start_version(definition, input={"n": str(number)})
     await until(lambda: more_than(before), 90)
+    told = troubles(processes)
     hosts.cut_off(cut)
     try:
         # until the others have noticed: it is dead to them, or away
-        await until(lambda: missed(processes) if cut == "db" else judged(here, cut), 60)
+        await until(lambda: missed(processes, told) if cut == "db" else judged(here, cut), 60)
     finally:
         hosts.heal(cut)
     await until(lambda: more_than(before + RUNS - 1), 120)
 
 
-async def missed(processes: Sequence[Running]) -> bool:
-    """The database cannot be asked: what its clients log tells."""
+def troubles(processes: Sequence[Running]) -> int:
+    """How often any of them has said that it cannot reach the database."""
     away = ("database_away", "dispatch_turn_failed", "listener_lost")
-    return any(process.events(name) for process in processes for name in away)
+    return sum(len(process.events(name)) for process in processes for name in away)
+
+
+async def missed(processes: Sequence[Running], before: int) -> bool:
+    """The database cannot be asked whether it is missed: what its clients log tells."""
+    return troubles(processes) > before
 
 
 async def judged(here: Installation, cut: str) -> bool:

@@ -110,7 +110,7 @@ async def test_a_schema_of_a_later_version_is_left_as_it_is(database_url):
         "UPDATE alembic_version SET version_num = '9999_later'",
         "DROP TABLE outbox",
     )
-    await migrate(database_url)
+    assert await migrate(database_url) == "9999_later"
     database = Database(database_url)
     try:
         async with database.read() as connection:

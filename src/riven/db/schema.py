@@ -40,17 +40,16 @@ async def migrate(url: str) -> str:
     engine = schema_engine(url)
     try:
         with translated():
-            await _migrate(engine)
+            return await _migrate(engine)
     except DBAPIError as error:
         cause = error.orig.__cause__ if error.orig is not None else None
         with translated():
             raise (cause or error) from None
     finally:
         await engine.dispose()
-    return latest_revision()
 
 
-async def _migrate(engine: AsyncEngine) -> None:
+async def _migrate(engine: AsyncEngine) -> str:
     async with engine.connect() as connection:
         version = (
             await connection.execute(text("SELECT current_setting('server_version_num')::int"))
@@ -63,23 +62,24 @@ async def _migrate(engine: AsyncEngine) -> None:
         await connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _MIGRATION_LOCK})
         await connection.commit()
         try:
-            await connection.run_sync(_upgrade)
+            return await connection.run_sync(_upgrade)
         finally:
             await connection.rollback()
             await connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": _MIGRATION_LOCK})
             await connection.commit()
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection) -> str:
     """A schema of a later version is left as it is: this code lives on it too."""
     revision = MigrationContext.configure(connection).get_current_revision()
     connection.rollback()
     if revision is not None and revision not in known_revisions():
-        return
+        return revision
     config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     connection.commit()
+    return latest_revision()
 
 
 def differences(connection: Connection, metadata: Any) -> list[Any]:  # noqa: ANN401  # as Alembic has them

@@ -116,6 +116,17 @@ async def test_a_workflow_is_started_by_its_id_too(database_url: str) -> None:
         assert answer.status_code == 202, answer.text
 
 
+async def test_what_is_null_is_as_if_it_were_not_given(database_url: str) -> None:
+    async with serving(database_url) as api:
+        tenant = await api.workspace()
+        await publish(api, tenant, text="{name: refund, nodes: {}}")
+        nothing = dict.fromkeys(("version", "input", "priority", "scheduledFor", "correlationId", "labels"))
+        answer = await start(api, tenant, **nothing)
+        assert answer.status_code == 202, answer.text
+        (execution,) = await rows(api, "SELECT * FROM workflow_executions")
+        assert (execution["input"], execution["labels"], execution["priority"]) == ({}, {}, 0)
+
+
 async def test_who_is_who(database_url: str) -> None:
     async with serving(database_url) as api:
         tenant, other = await shop(api), await api.workspace("other")

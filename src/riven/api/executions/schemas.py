@@ -59,10 +59,12 @@ class StartRequest(RequestBody):
         Field(description="The latest, unless it is given."),
     ] = None
     input: Annotated[
-        dict[str, Any],
-        Field(default_factory=dict, description="Checked against the schema of the version."),
-    ]
-    priority: Annotated[Whole, Field(ge=-100, le=100, description="Higher goes first.")] = 0
+        dict[str, Any] | None, Field(description="Checked against the schema of the version.")
+    ] = None
+    priority: Annotated[
+        Annotated[Whole, Field(ge=-100, le=100)] | None,
+        Field(description="Higher goes first; 0, unless given."),
+    ] = None
     scheduled_for: Annotated[
         Moment | None, Field(description="Not before; a time in the past means now.")
     ] = None
@@ -71,25 +73,20 @@ class StartRequest(RequestBody):
         Field(description="Your own id of what this is about; lists filter by it."),
     ] = None
     labels: Annotated[
-        dict[Label, LabelValue],
-        Field(
-            default_factory=dict,
-            max_length=MAX_LABELS,
-            description="Text to text; lists filter by them.",
-            json_schema_extra=_by_name,
-        ),
-    ]
+        Annotated[dict[Label, LabelValue], Field(max_length=MAX_LABELS, json_schema_extra=_by_name)] | None,
+        Field(description="Text to text; lists filter by them."),
+    ] = None
 
     def wished(self) -> NewExecution:
         return NewExecution(
             workflow_id=self.workflow_definition_id,
             workflow_name=self.workflow_name,
             version=self.version,
-            input=self.input,
-            priority=self.priority,
+            input=self.input or {},
+            priority=self.priority or 0,
             scheduled_for=self.scheduled_for,
             correlation_id=self.correlation_id,
-            labels=self.labels,
+            labels=self.labels or {},
         )
 
 

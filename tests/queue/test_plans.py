@@ -184,6 +184,7 @@ CASES: dict[str, Case] = {
     "views/waiting_facts": Case(lambda at: [at.pending], 1_500),
     "views/waiting_nodes": Case(lambda at: [at.running[0]]),
     "views/waiting_engines": Case(nothing),
+    "views/waiting_elsewhere": Case(nothing),
     "views/waiting_position": Case(lambda at: [at.full[0], False, 0, at.now + DAY, LAST_ID, 100_000]),
 }
 

@@ -9,7 +9,7 @@ from tests.intake.steering import Stage, Steering
 from riven.db.identity import new_id
 from riven.queue.claim import claim_executions
 from riven.queue.lease import Process, register
-from riven.queue.settle import Drive, release_to_pending
+from riven.queue.settle import Drive, release_to_pending, settle_dispatched
 from riven.views.waiting import Engines, reason, why_all_waiting, why_waiting
 
 NOOP = "name: n\nnodes: {a: {type: noop}}"
@@ -243,3 +243,27 @@ AT_WORK = Engines(seen=True, enabled=True, error=None)
 def test_the_first_reason_that_holds_is_told(changes, engines, in_use, kind):
     waiting = reason(facts(**changes), engines, in_use)
     assert (waiting and waiting.kind) == kind
+
+
+async def test_a_run_that_an_engine_elsewhere_has_needs_that_engine_and_its_workers(database_url):
+    async with installation(database_url) as here:
+        execution_id = await here.start(NOOP)
+        dispatcher = Process(new_id(), "dispatcher", "d", engine="temporal")
+        await register(here.database, dispatcher, 10)
+        (claimed,) = (await claim_executions(here.database, dispatcher.id, 1)).claimed
+        async with here.database.transaction() as connection:
+            await settle_dispatched(connection, [Drive(execution_id, claimed.run, claimed.token)], None)
+        assert (await why(here, execution_id)).kind == "worker_absent"
+        there = await seen(here, engine="temporal")
+        assert await why(here, execution_id) is None
+        await change(here, "UPDATE processes SET engine_error = 'refused' WHERE id = $1", there.id)
+        assert (await why(here, execution_id)).kind == "engine_down"
+
+
+async def test_what_is_in_line_needs_a_dispatcher_and_no_worker_elsewhere_serves_it(database_url):
+    async with installation(database_url) as here:
+        execution_id = await here.start(NOOP)
+        await seen(here, engine="temporal")
+        assert (await why(here, execution_id)).kind == "worker_absent"
+        await register(here.database, Process(new_id(), "dispatcher", "d", engine="temporal"), 10)
+        assert (await why(here, execution_id)).kind == "worker_busy"

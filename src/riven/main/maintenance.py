@@ -74,7 +74,9 @@ class Maintenance:
         self._settings = settings
         self._load_engine = load_engine if settings.engine == "temporal" else None
         database = self._database = open_database(settings, "maintenance")
-        self.process = Process(new_id(), "maintenance", name or process_name("maintenance"))
+        self.process = Process(
+            new_id(), "maintenance", name or process_name("maintenance"), engine=settings.engine
+        )
         self._announcer = Announcer(database, self.process.id)
         self._rounds: Rounds | None = None
         self._reporter = MetricsReporter(database, self.process)

@@ -1,8 +1,11 @@
 """How a process reaches Temporal."""
 
+import functools
+import logging
 from pathlib import Path
 
 from temporalio.client import Client
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 
 from riven.engines.temporal.client import (
     TemporalAddress,
@@ -15,7 +18,18 @@ from riven.main.retries import retry_policy
 from riven.settings import Settings
 
 
+@functools.cache
+def log_as_we_do() -> None:
+    """What the library below says goes into the process's log, not beside it. Before its first client is made."""
+    forwarding = LogForwardingConfig(logging.getLogger("temporalio"), append_target_to_name=False)
+    telemetry = TelemetryConfig(
+        logging=LoggingConfig(TelemetryFilter(core_level="WARN", other_level="ERROR"), forwarding=forwarding)
+    )
+    Runtime.set_default(Runtime(telemetry=telemetry), error_if_already_set=False)
+
+
 def address_of(settings: Settings) -> TemporalAddress:
+    log_as_we_do()
     return TemporalAddress(
         address=settings.temporal(),
         namespace=settings.temporal_namespace,

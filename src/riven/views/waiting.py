@@ -21,6 +21,7 @@ MOST_AHEAD: Final = 100_000
 
 _FACTS: Final = load("riven.views", "waiting_facts")
 _ENGINES: Final = load("riven.views", "waiting_engines")
+_ELSEWHERE: Final = load("riven.views", "waiting_elsewhere")
 _POSITION: Final = load("riven.views", "waiting_position")
 _NODES: Final = load("riven.views", "waiting_nodes")
 _IN_USE: Final = """
@@ -88,7 +89,8 @@ async def why_waiting(connection: Connection, execution_id: UUID) -> Waiting | N
         return None
     row = dict(found)
     if _is_driven(row):
-        return _of_nodes(await connection.fetch(_NODES, execution_id))
+        waiting = _of_nodes(await connection.fetch(_NODES, execution_id))
+        return await _left_elsewhere(connection, row) if waiting is None and row["elsewhere"] else waiting
     engines = await _engines(connection)
     (in_use,) = (await _in_use(connection, [row["workspace_id"]])).values()
     waiting = reason(row, engines, in_use)
@@ -197,6 +199,15 @@ def _latest(*moments: datetime | None) -> datetime | None:
 
 def _is_driven(row: Facts) -> bool:
     return bool(row["status"] == "RUNNING" and row["queue_status"] != "PENDING")
+
+
+async def _left_elsewhere(connection: Connection, row: Facts) -> Waiting | None:
+    """A run that an engine elsewhere has does not go on without that engine, nor without its workers."""
+    workers = await connection.fetch_row(_ELSEWHERE)
+    assert workers is not None  # noqa: S101  # an aggregate always has a row
+    if workers["seen"] and workers["error"] is None:
+        return None
+    return Waiting(kind="engine_down" if workers["seen"] else "worker_absent", since=row["dispatched_at"])
 
 
 async def _engines(connection: Connection) -> Engines:

@@ -89,6 +89,7 @@ class TemporalAddress:
     """host:port"""
     namespace: str = "default"
     tls: Tls | None = None
+    """None: none is spoken, not even for a key."""
     api_key: str | None = None
 
 
@@ -97,7 +98,7 @@ async def connect(where: TemporalAddress, *, at_once: bool = False) -> Client:
 
     `at_once`: connected, as workers need it, which raises EngineAwayError.
     """
-    tls: TLSConfig | bool = where.api_key is not None
+    tls: TLSConfig | bool = False  # said, for the library would speak it wherever there is a key
     if where.tls is not None:
         tls = TLSConfig(
             server_root_ca_cert=where.tls.server_ca,

@@ -48,7 +48,7 @@ async def item_of(here, execution_id) -> tuple:
 
 
 def reconciler(here, there: Server) -> EngineReconciler:
-    return EngineReconciler(here.database, here.announcer, there.engine)
+    return EngineReconciler(here.database, here.announcer, there.engine, after=0.0)
 
 
 async def close(address: str, there: Server, execution_id) -> None:
@@ -165,6 +165,17 @@ async def test_items_in_line_or_with_an_owner_are_nobody_s_to_judge(database_url
             "SELECT string_agg(status, ',' ORDER BY status) FROM execution_queue"
         )
         assert before == "CLAIMED,DISPATCHED,PENDING"
+
+
+async def test_a_run_that_was_dispatched_a_moment_ago_is_not_asked_for(database_url, temporal_server):
+    async with one_dispatched(database_url, temporal_server.address) as (here, there, execution_id):
+        await there.client.get_workflow_handle(workflow_id(execution_id, 1)).terminate()
+        patient = EngineReconciler(here.database, here.announcer, there.engine)
+        await patient.perform()
+        assert (await here.execution(execution_id))["status"] == "RUNNING"
+        await here.execute("UPDATE execution_queue SET dispatched_at = now() - interval '21 s'")
+        await patient.perform()
+        assert (await here.execution(execution_id))["status"] == "CANCELED"
 
 
 async def test_while_the_engine_is_away_nothing_is_judged(database_url, temporal_server, caplog):

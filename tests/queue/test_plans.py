@@ -144,7 +144,7 @@ CASES: dict[str, Case] = {
     "queue/restore_driven": Case(lambda at: [500], 2_000),
     "queue/restore_pending": Case(lambda at: [FIRST, FIRST, 200], 2_000),
     "queue/restore_parked": Case(lambda at: [FIRST, 200], 2_000),
-    "queue/driven_elsewhere": Case(lambda at: [FIRST, 200], 90_000),
+    "queue/driven_elsewhere": Case(lambda at: [FIRST, 200, 20.0], 90_000),
     # ---- control: what was asked and not read is looked at, and nothing else
     "queue/unread_elsewhere": Case(lambda at: [at.running], 1_500),
     "queue/all_unread_elsewhere": Case(lambda at: [FIRST, 200], 90_000),

@@ -136,11 +136,19 @@ class EngineReconciler:
     """Compares what runs here with what an engine elsewhere says of it. Judges what that engine has, and nothing else."""
 
     def __init__(
-        self, database: Database, announcer: Announcer, engine: DistantEngine, slice_size: int = 1_000
+        self,
+        database: Database,
+        announcer: Announcer,
+        engine: DistantEngine,
+        *,
+        after: float = 20.0,
+        slice_size: int = 1_000,
     ) -> None:
+        """`after`: seconds that a run is left alone; most have ended by then, and cost the engine no question."""
         self._database = database
         self._announcer = announcer
         self._engine = engine
+        self._after = after
         self._slice = slice_size
 
     async def perform(self) -> None:
@@ -148,7 +156,7 @@ class EngineReconciler:
         after = FIRST
         while True:
             async with self._database.read() as connection:
-                found = await find_driven_elsewhere(connection, after, self._slice)
+                found = await find_driven_elsewhere(connection, after, self._slice, self._after)
             try:
                 for start in range(0, len(found), _ASKED_AT_ONCE):
                     await self._compare(found[start : start + _ASKED_AT_ONCE])

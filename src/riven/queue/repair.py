@@ -87,9 +87,11 @@ class DrivenElsewhere:
     workspace_id: UUID
 
 
-async def find_driven_elsewhere(connection: Connection, after: UUID, most: int) -> Sequence[DrivenElsewhere]:
-    """In the order of their ids; read without a lock."""
-    rows = await connection.fetch(_DRIVEN_ELSEWHERE, after, most)
+async def find_driven_elsewhere(
+    connection: Connection, after: UUID, most: int, seconds: float
+) -> Sequence[DrivenElsewhere]:
+    """Those that were dispatched so many seconds ago, in the order of their ids; read without a lock."""
+    rows = await connection.fetch(_DRIVEN_ELSEWHERE, after, most, seconds)
     return [
         DrivenElsewhere(row["execution_id"], row["run"], row["token"], row["workspace_id"]) for row in rows
     ]

@@ -114,6 +114,7 @@ async def load_facts(connection: Connection, execution_id: UUID) -> RunFacts | N
         frozen=row["retry_defaults"],
         base_seq=row["base_seq"],
         asked=row["asked"],
+        error_type=row["error_type"],
     )
 
 

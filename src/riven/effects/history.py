@@ -104,3 +104,5 @@ class RunFacts:
     base_seq: int
     asked: bool
     """Something is there that nobody has read yet."""
+    error_type: str | None = None
+    """Of one that has failed."""

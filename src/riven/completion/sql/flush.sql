@@ -72,7 +72,7 @@ WITH writes AS MATERIALIZED (
     -- An outcome is written once. What may still follow a failed attempt is that its node is settled without another.
     -- And where several processes write, the place of its answer in the journal is known only later.
     WHERE t.finished_at IS NULL OR (excluded.settled IS NOT NULL AND t.settled IS NULL)
-       OR (excluded.seq IS NOT NULL AND t.seq IS NULL)
+       OR (excluded.seq IS NOT NULL AND (t.seq IS NULL OR (excluded.answer IS NULL AND t.seq <> excluded.seq)))
 ), scopes AS (
     INSERT INTO workflow_execution_scopes AS t (
         execution_id, path, run, seq, answer, output, output_blob_id, error, checked_seq, checked

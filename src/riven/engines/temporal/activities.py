@@ -7,7 +7,7 @@ cannot be done because the database is away is waited for, or tried again by Tem
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any
 from uuid import UUID
 
 from temporalio import activity
@@ -67,8 +67,6 @@ BEAT = 2.0
 """Seconds between two signs of life of an attempt; what is over before gives none."""
 MOST_LOSSES = 5
 """Workers that an attempt may lose; then it is not tried again."""
-
-ResultT = TypeVar("ResultT")
 
 
 class Activities:
@@ -169,7 +167,7 @@ class Activities:
         if facts is None or facts.run != taken.run or facts.status in FINISHED:
             return
         if facts.status is ExecutionStatus.RUNNING:
-            _lost(taken)
+            raise await self._lost_run(taken.execution_id, taken.run)
         await self._tools.store.end_resting(facts, finish.status, finish.error_class, finish.message)
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
@@ -180,7 +178,7 @@ class Activities:
         session = await self._session(given.taken)
         command = StartNode(NodePath(given.path), given.attempt, Step.RUN, given.timeout, given.limit)
         if activity.info().attempt > 1:
-            await session.catch_up()
+            await session.catch_up(session.next_seq)
         ended = session.answer(command)
         if ended is None:
             ended = await self._perform(session, command)
@@ -301,7 +299,7 @@ class Activities:
             facts is not None and facts.run == session.facts.run and facts.status is ExecutionStatus.RUNNING
         )
         if facts is None or not same or facts.token <= session.token:
-            raise _lost_run()
+            raise await self._lost_run(str(session.facts.execution_id), session.facts.run)
         session.admit(facts.token)
 
     @activity.defn(name=WAKE)
@@ -313,10 +311,10 @@ class Activities:
     async def _session(self, taken: Taken) -> Session:
         try:
             session = await self._sessions.get(
-                UUID(taken.execution_id), taken.run, _history_id(), taken.frozen
+                UUID(taken.execution_id), taken.run, _history_id(), taken.seq, taken.frozen
             )
         except LostRunError:
-            _lost(taken)
+            raise await self._lost_run(taken.execution_id, taken.run) from None
         await session.take(taken)
         return session
 
@@ -324,7 +322,17 @@ class Activities:
         try:
             await session.write()
         except LostRunError:
-            raise _lost_run() from None
+            facts = session.facts
+            raise await self._lost_run(str(facts.execution_id), facts.run) from None
+
+    async def _lost_run(self, execution_id: str, run: int) -> ApplicationError:
+        """Not the workflow's to drive; or it is over, and the workflow closes as it ended."""
+        facts = await self._tools.store.facts(UUID(execution_id))
+        ended = []
+        if facts is not None and facts.run == run and facts.status in FINISHED:
+            ended = [facts.status.value, facts.error_type]
+        message = "the run is not this workflow's to drive"
+        return ApplicationError(message, *ended, type=LOST_RUN, non_retryable=True)
 
     async def _unread(
         self, session: Session, awaiting: Sequence[str], known: Sequence[str]
@@ -413,12 +421,3 @@ async def _beat() -> None:
 
 def _history_id() -> str:
     return activity.info().workflow_run_id or ""
-
-
-def _lost(taken: Taken) -> NoReturn:
-    del taken
-    raise _lost_run()
-
-
-def _lost_run() -> ApplicationError:
-    return ApplicationError("the run is not this workflow's to drive", type=LOST_RUN, non_retryable=True)

@@ -91,7 +91,12 @@ ResultT = TypeVar("ResultT")
 
 
 class LostRunError(RivenError):
-    """The run is not this workflow's to drive."""
+    """The run is not this workflow's to drive; or it is over already, and this is how it ended."""
+
+    def __init__(self, status: str | None = None, error_class: str | None = None) -> None:
+        self.status = status
+        self.error_class = error_class
+        super().__init__(status or "the run is not this workflow's to drive")
 
 
 class Listening:
@@ -332,7 +337,7 @@ class WorkflowPerformer:
         cause = error.cause if isinstance(error, ActivityError) else error
         if isinstance(cause, ApplicationError):
             if cause.type == LOST_RUN:
-                self.dropped(LostRunError())
+                self.dropped(LostRunError(*cause.details))
                 return
             if cause.details and cause.type in ErrorClass.__members__:
                 self._recorded(upto)
@@ -515,7 +520,7 @@ async def do_local(name: str, given: object, result: type[ResultT], retry: Retry
     except ActivityError as error:
         cause = error.cause
         if isinstance(cause, ApplicationError) and cause.type == LOST_RUN:
-            raise LostRunError(str(cause)) from error
+            raise LostRunError(*cause.details) from error
         raise
     else:
         return found

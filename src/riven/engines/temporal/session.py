@@ -8,7 +8,7 @@ did what came between, reads them from the journal.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -79,10 +79,24 @@ class Session:
         self.prepared = prepared
         self.token = facts.token
         self._tools = tools
+        self._secrets = secrets
         self._sources: dict[int, UUID] = {}
         self._journal = self._new_journal(history, frozen)
-        self.context = self._new_context(history, secrets)
-        self.coordinator = Coordinator(prepared.graph, prepared.planned)
+        self.started = ExecutionStarted(facts.run_started_at, RetryPolicy(**frozen["retry"]))
+        self._performed: list[StepEnded] = []
+        self._entries: list[Entry] = []
+        self._handed_in = 0
+        self._written = 0
+        self._writing = asyncio.Lock()
+        self._taking = asyncio.Lock()
+        self.controls: dict[UUID, Control] = {}
+        """Rows that were read, for their payloads."""
+        self._load(history)
+
+    def _load(self, history: History) -> None:
+        """Be where the journal is."""
+        self.context = self._new_context(history, self._secrets)
+        self.coordinator = Coordinator(self.prepared.graph, self.prepared.planned)
         self.keeping: Keeping | None = None
         self.kept: Kept | None = None
         decider: Decider = self.coordinator
@@ -92,24 +106,20 @@ class Session:
                 self.coordinator, KeptValues(self.context, history.earlier), self.kept
             )
         self.following = Following(self.context, decider)
-        self.started = ExecutionStarted(facts.run_started_at, RetryPolicy(**frozen["retry"]))
         self.following.start(self.started)
         for entry in history.taken:
             self.following.take(entry.event, entry.ended, entry.message)
         self.fresh = not history.taken
-        self.next_seq = max(history.next_seq, facts.base_seq + 2)  # the start itself has the first place
+        last = history.taken[-1].seq if history.taken else 0
+        self.next_seq = max(last + 1, self.facts.base_seq + 2)  # the start itself has the first place
         self._answers: dict[tuple[NodePath, Step, int], StepEnded] = {}
         """Recorded, or about to be, and not taken in."""
         for ended in history.loose:
             self._found(ended)
-        self._performed: list[StepEnded] = []
-        self._entries: list[Entry] = []
-        self._handed_in = 0
-        self._written = 0
-        self._writing = asyncio.Lock()
-        self._taking = asyncio.Lock()
-        self.controls: dict[UUID, Control] = {}
-        """Rows that were read, for their payloads."""
+        self._log: list[tuple[list[Any], StepEnded | None]] = []
+        """What was taken in and may still come otherwise: a task of the workflow that is lost is done again, and may
+        hear of more before it hears of the same."""
+        self._log_first = self.next_seq
         self.broken = False
         """What the workflow has decided cannot be followed: the run is to end by an internal error."""
 
@@ -119,27 +129,60 @@ class Session:
         """Bring the session to where the workflow is; what is new of that is recorded with the next write."""
         if taken.token > self.token:
             self.admit(taken.token)
-        if taken.seq + len(taken.events) <= self.next_seq:
+        if taken.seq + len(taken.events) <= self.next_seq and self._agrees(taken):
+            self._trim(taken.seq)
             return
         async with self._taking:
+            if not self._agrees(taken):
+                await self._load_before(taken.seq)
             if taken.seq > self.next_seq:
-                await self.catch_up()
+                await self.catch_up(taken.seq)
             for seq, data in enumerate(taken.events, taken.seq):
                 if seq >= self.next_seq:
                     await self._take(seq, data)
+            self._trim(taken.seq)
 
-    async def catch_up(self) -> None:
-        """Hear of what other workers have recorded since."""
+    def _agrees(self, taken: Taken) -> bool:
+        """Whether the workflow has taken in what is taken in here, in the same order."""
+        for place, data in enumerate(taken.events, taken.seq - self._log_first):
+            if 0 <= place < len(self._log) and self._log[place][0] != data:
+                return False
+        return True
+
+    def _trim(self, seq: int) -> None:
+        """What stands before this place will not come otherwise."""
+        count = min(seq - self._log_first, len(self._log))
+        if count > 0:
+            del self._log[:count]
+            self._log_first += count
+
+    async def _load_before(self, seq: int) -> None:
+        """Begin anew from what the journal holds before this place; its later places are not those of the workflow."""
+        facts = self.facts
+        history = await self._tools.store.history(facts.execution_id, facts.run, facts.base_seq)
+        self._entries = []
+        self._load(before(history, seq))
+        for ended in self._performed:
+            self._answers[_key(ended)] = ended
+
+    async def catch_up(self, seq: int) -> None:
+        """Hear of what other workers have recorded: what stands before this place is taken in, what else is there is known."""
         since = await self._tools.store.since(self.facts.execution_id, self.facts.run, self.next_seq - 1)
         for path, attempt in since.attempts.items():
             self._journal.known(path, attempt)
+        loose = list(since.loose)
         for entry in since.taken:
-            if entry.ended is not None:
-                self._answers.pop(_key(entry.ended), None)
-            self._follow(entry.event, entry.ended, entry.message)
-            self.next_seq = entry.seq + 1
-        for ended in since.loose:
-            if _key(ended) not in self._answers:
+            if entry.seq < seq:
+                if entry.ended is not None:
+                    self._answers.pop(_key(entry.ended), None)
+                self._follow(entry.event, entry.ended, entry.message)
+            elif entry.ended is not None:
+                loose.append(entry.ended)
+        if seq > self.next_seq:
+            self._log, self._log_first = [], seq
+            self.next_seq = seq
+        for ended in loose:
+            if self._known(_key(ended)) is None:
                 self._found(ended)
 
     async def _take(self, seq: int, data: list[Any]) -> None:
@@ -162,6 +205,7 @@ class Session:
                 self._source(event, data[2])
             else:  # its node has ended, and it is for the next one
                 self.context.values.messages.pop(event.path, None)
+        self._log.append((data, ended))
         self._entries.append(Entry(seq, (event,), () if ended is None else (ended,), settled))
         self._handed_in += 1
         self.next_seq = seq + 1
@@ -184,7 +228,7 @@ class Session:
             raise UnrecordedAnswerError(f"nothing was asked of {path!r}")
         key = (path, asked.step, self._number(asked))
         if key not in self._answers and path:
-            await self.catch_up()
+            await self.catch_up(self.next_seq)
         if key not in self._answers:
             if asked.step is Step.RUN:
                 raise UnrecordedAnswerError(f"the answer of {path!r} is not recorded")
@@ -223,7 +267,14 @@ class Session:
 
     def answer(self, asked: StartNode) -> StepEnded | None:
         """What was recorded of this step before."""
-        return self._answers.get((asked.path, asked.step, self._number(asked)))
+        return self._known((asked.path, asked.step, self._number(asked)))
+
+    def _known(self, key: tuple[NodePath, Step, int]) -> StepEnded | None:
+        found = self._answers.get(key)
+        if found is None:
+            taken_in = (ended for _, ended in self._log if ended is not None and _key(ended) == key)
+            found = next(taken_in, None)
+        return found
 
     def performed(self, ended: StepEnded) -> None:
         """It is recorded with the next write, and others see it when the workflow has taken it in."""
@@ -349,6 +400,13 @@ class Session:
             node_timeout=tools.node_timeout,
             earlier=history.earlier,
         )
+
+
+def before(history: History, seq: int) -> History:
+    """What stands before this place of the journal; the answers that come later are known, and not taken in."""
+    taken = [each for each in history.taken if each.seq < seq]
+    later = [each.ended for each in history.taken if each.seq >= seq and each.ended is not None]
+    return replace(history, taken=taken, loose=[*history.loose, *later])
 
 
 def _longest(scope: ScopeProgram) -> int:

@@ -12,7 +12,7 @@ from riven.effects.history import History, RunFacts
 from riven.effects.recorder import LostRunError
 from riven.engines.preparing import Preparing, all_problems
 from riven.engines.temporal.ports import ReadSecrets
-from riven.engines.temporal.session import Session, Tools
+from riven.engines.temporal.session import Session, Tools, before
 from riven.nodes.registry import Registry
 from riven.wire.document import Json
 
@@ -60,8 +60,13 @@ class Sessions:
         new = facts.frozen is None and facts.base_seq == 0  # nothing of it was ever recorded
         return self._keep(key, await self._open(facts, frozen, new=new))
 
-    async def get(self, execution_id: UUID, run: int, history_id: str, frozen: Json = None) -> Session:
-        """The session of a run that is under way. Raises LostRunError, UndrivableError."""
+    async def get(
+        self, execution_id: UUID, run: int, history_id: str, seq: int, frozen: Json = None
+    ) -> Session:
+        """The session of a run that is under way. Raises LostRunError, UndrivableError.
+
+        `seq`: what stands before this place of the journal is there to stay; made anew, the session is at this place.
+        """
         key = (execution_id, run, history_id)
         known = self._sessions.get(key)
         if known is not None:
@@ -69,7 +74,7 @@ class Sessions:
             return known
         opening = self._opening.get(key)
         if opening is None:
-            opening = self._opening[key] = asyncio.ensure_future(self._find(key, frozen))
+            opening = self._opening[key] = asyncio.ensure_future(self._find(key, seq, frozen))
             opening.add_done_callback(lambda _: self._opening.pop(key, None))
         return await asyncio.shield(opening)
 
@@ -83,14 +88,16 @@ class Sessions:
             await session.close()
         self._sessions.clear()
 
-    async def _find(self, key: _Key, frozen: Json) -> Session:
+    async def _find(self, key: _Key, seq: int, frozen: Json) -> Session:
         execution_id, run, _ = key
         facts = await self._tools.store.facts(execution_id)
         if facts is None or facts.run != run or facts.status in FINISHED:
             raise LostRunError(f"execution {execution_id} is over, or is at another run")
-        return self._keep(key, await self._open(facts, frozen, new=False))
+        return self._keep(key, await self._open(facts, frozen, seq=seq))
 
-    async def _open(self, facts: RunFacts, frozen: Json, *, new: bool) -> Session:
+    async def _open(
+        self, facts: RunFacts, frozen: Json, *, new: bool = False, seq: int | None = None
+    ) -> Session:
         try:
             prepared = await self._preparing.prepare(facts.version_id)
         except InvalidDocumentError as error:
@@ -100,6 +107,8 @@ class Sessions:
         history = History((), {}, ())
         if not new:
             history = await self._tools.store.history(facts.execution_id, facts.run, facts.base_seq)
+        if seq is not None:
+            history = before(history, seq)
         names = prepared.program.secrets
         secrets = await self._secrets(facts.workspace_id, names) if names else {}
         return Session(self._tools, facts, prepared, history, secrets, facts.frozen or frozen)

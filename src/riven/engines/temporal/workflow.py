@@ -11,6 +11,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from riven.core.coordinator import Coordinator
+from riven.core.errors import ErrorClass
 from riven.core.graph import RetryPolicy
 from riven.core.ids import NodePath
 from riven.core.messages import CancelRequested, ExecutionStarted, ExecutionStatus, Finish, SettleNode, Step
@@ -108,8 +109,11 @@ class ExecutionWorkflow:
         work.add_done_callback(self._main_ended)
         try:
             finish = await self._until_over()
-        except LostRunError:
-            return RunResult(given.execution_id, SUPERSEDED)
+        except LostRunError as lost:
+            if lost.status is None:
+                return RunResult(given.execution_id, SUPERSEDED)
+            error_class = None if lost.error_class is None else ErrorClass(lost.error_class)
+            finish = Finish(ExecutionStatus(lost.status), error_class=error_class)
         except _ContinueError:
             workflow.continue_as_new(replace(given, token=self._token))
         finally:

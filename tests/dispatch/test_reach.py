@@ -49,3 +49,10 @@ async def test_what_a_start_has_found_out_counts_as_asked():
     reach.worked()
     assert await reach.look()
     assert asked.count == 0
+
+
+async def test_starts_that_fail_together_count_once():
+    reach = Reach(Asked().ask, every=60.0)
+    for _ in range(50):
+        reach.failed("no answer")
+    assert reach.pause == FIRST_PAUSE

@@ -50,6 +50,9 @@ class Reach:
         self._next = self._now() + self._every
 
     def failed(self, error: str) -> None:
+        """Starts that were under way together fail together: that counts once."""
+        if self.error is not None and self._now() < self._next:
+            return
         if self.error is None:
             _log.warning("engine_away", extra={"error": error})
         else:

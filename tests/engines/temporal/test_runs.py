@@ -10,6 +10,8 @@ from tests.engines.embedded.workers import eventually, installation
 from tests.engines.temporal.workers import driving
 from tests.intake.steering import Stage, Steering
 
+from riven.core.coordinator import Coordinator
+from riven.core.messages import NodeCompleted
 from riven.engines.port import DriveStatus
 from riven.engines.temporal.names import workflow_id
 
@@ -297,3 +299,51 @@ output: "{{{{ steps.b.output }}}}"
             assert await up.ended(execution_id) == "COMPLETED"
             assert (await up.here.execution(execution_id))["output"] == "a"
         assert sorted(up.stage.calls) == sorted("acd" * 5)
+
+
+async def test_a_cancel_reaches_attempts_whichever_worker_does_them(set_up):
+    """One that is not in the workflow's own worker hears of it with its next sign of life."""
+    text = "name: w\nnodes: {a: {type: python, with: {function: test.hold, args: {name: a}}}}"
+    async with set_up(workers=2) as up:
+        started = [await up.here.start(text) for _ in range(6)]
+        await eventually(lambda: len(up.stage.calls) == len(started))
+        assert all(each.worker.attempts for each in up.driving.workers)
+        for execution_id in started:
+            await up.steering.cancel(execution_id)
+        for execution_id in started:
+            assert await up.ended(execution_id) == "CANCELED"
+            assert (await up.here.nodes(execution_id))["a", 1]["status"] == "CANCELED"
+
+
+async def test_a_bug_of_ours_ends_the_run_and_leaves_nothing_hanging(set_up, monkeypatch):
+    decide = Coordinator.receive
+
+    def broken(coordinator, event):
+        if isinstance(event, NodeCompleted) and event.path == "a":
+            raise RuntimeError("we did not think of this")
+        return decide(coordinator, event)
+
+    monkeypatch.setattr(Coordinator, "receive", broken)
+    async with set_up() as up:
+        execution_id = await up.here.start(f"name: w\nnodes: {{a: {do('a')}, b: {do('b', 'needs: [a],')}}}")
+        assert await up.ended(execution_id) == "FAILED"
+        row = await up.here.execution(execution_id)
+        assert (row["error_type"], row["error_message"]) == (
+            "INTERNAL_ERROR",
+            "RuntimeError: we did not think of this",
+        )
+        with pytest.raises(WorkflowFailureError) as failed:
+            await up.handle(execution_id).result()
+        assert isinstance(failed.value.cause, ApplicationError)
+        assert failed.value.cause.type == "INTERNAL_ERROR"
+
+
+async def test_a_version_that_is_gone_fails_the_execution_before_any_node(set_up):
+    async with set_up() as up:
+        published = await up.here.publish(f"name: w\nnodes: {{a: {do('a')}}}")
+        async with up.here.database.transaction() as connection:
+            await connection.execute("DELETE FROM workflow_definition_versions")
+        execution_id = await up.here.start_version(published)
+        assert await up.ended(execution_id) == "FAILED"
+        assert up.stage.calls == []
+        assert (await up.here.execution(execution_id))["error_type"] == "DISPATCH_FAILED"

@@ -6,7 +6,7 @@ cannot be done because the database is away is waited for, or tried again by Tem
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -183,7 +183,7 @@ class Activities:
         if ended is None:
             ended = await self._perform(session, command)
             session.performed(ended)
-        await self._write(session)
+        await _in_spite_of_cancels(self._write(session))
         answer = answer_to_json(ended.answer)
         if isinstance(ended.answer, NodeFailed) and not ended.answer.canceled:
             error_class = ended.answer.error_class.value
@@ -210,9 +210,7 @@ class Activities:
                 try:
                     ended = await asyncio.shield(job.ended)
                 except asyncio.CancelledError:
-                    if job.ended.done():
-                        raise
-                    job.job.cancel()  # Temporal has been asked to cancel it
+                    job.job.cancel()  # Temporal has been asked to cancel it; it answers all the same
                     continue
                 if ended is None:
                     activity.heartbeat(_excused() + 1)
@@ -397,6 +395,15 @@ class _Job:
         self._task.cancel()
         if not self.ended.done():
             self.ended.set_result(None)
+
+
+async def _in_spite_of_cancels(work: Coroutine[Any, Any, None]) -> None:
+    """What has happened is recorded, whatever is asked of the attempt meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.shield(asyncio.gather(task, return_exceptions=True))
+    task.result()
 
 
 async def _cancel_workflow() -> None:

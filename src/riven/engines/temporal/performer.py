@@ -187,7 +187,7 @@ class WorkflowPerformer:
                 finish = command
         self.next_seq = batch.seq + len(batch.events)
         if finish is not None:
-            await self._complete(finish)
+            await self.complete(finish)
         elif len(self._unrecorded) > _MOST_UNRECORDED:
             await self.record_now()
 
@@ -222,7 +222,7 @@ class WorkflowPerformer:
             await do_local(RECORD, taken, NoneType)
             self._recorded(upto)
 
-    async def _complete(self, finish: Finish) -> None:
+    async def complete(self, finish: Finish) -> None:
         given = CompleteInput(
             self._taken()[0],
             finish.status.value,

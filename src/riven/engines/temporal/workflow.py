@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import replace
 
 from temporalio import workflow
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, FailureError
 
 from riven.core.coordinator import Coordinator
 from riven.core.errors import ErrorClass
@@ -214,6 +214,20 @@ class ExecutionWorkflow:
         performer.take_controls(begun.asked)
         if self._canceled:
             self._inbox.post(CancelRequested(now()))
+        try:
+            return await self._drive(listening, performer)
+        except (LostRunError, _ContinueError, FailureError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug of ours must end the run, not leave it hanging
+            broken = Finish(
+                ExecutionStatus.FAILED,
+                error_class=ErrorClass.INTERNAL_ERROR,
+                message=f"{type(error).__name__}: {error}",
+            )
+            await performer.complete(broken)
+            return broken
+
+    async def _drive(self, listening: Listening, performer: WorkflowPerformer) -> Finish:
         while True:
             try:
                 return await drive(listening, performer, self._inbox, seq=performer.next_seq)

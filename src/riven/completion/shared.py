@@ -3,6 +3,7 @@
 None of them holds a run: what one of them has not seen it reads, and what it writes is ordered by the database.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from riven.effects.recorder import Entry, ExecutionEnded
 from riven.queue.recover import wake_waiting
 from riven.wire.document import Json
 
+_log = logging.getLogger("riven.engine")
 _ASK_CANCEL = """
 INSERT INTO signals (id, execution_id, kind, run, principal)
 SELECT $1, id, 'CANCEL', run, 'temporal' FROM workflow_executions WHERE id = $2 AND run = $3 AND finished_at IS NULL
@@ -109,3 +111,5 @@ class SharedRunStore(PostgresRunStore):
         error = {"node": None, "type": error_class.value, "message": message}
         end = ExecutionEnded(ExecutionStatus.FAILED, 0, error=error)
         await journal.write_together((), [Entry(1, (), (), (), end)])
+        fields = {"executionId": str(facts.execution_id), "status": "FAILED", "error": error}
+        _log.error("execution_finished", extra=fields)

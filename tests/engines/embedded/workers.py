@@ -198,6 +198,10 @@ class Worker:
         self.control.start()
         self.task = asyncio.create_task(self.loop.run())
 
+    @property
+    def preparing(self):
+        return self.engine.preparing
+
     def _started(self, execution_id: UUID) -> None:
         self.control.started(execution_id)
         self.changes.tell((execution_id,))

@@ -107,6 +107,12 @@ class Dispatching:
             row = await self._of.execution(execution_id)
             await self.engine.signal(execution_id, row["run"], [])
 
+    @property
+    def preparing(self):
+        """Of the one worker."""
+        (driving,) = self.workers
+        return driving.worker._sessions._preparing
+
     async def start_by_hand(self, execution_id: UUID, *, token: int) -> None:
         """As a dispatcher does that has claimed it."""
         row = await self._of.execution(execution_id)

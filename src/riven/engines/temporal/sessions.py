@@ -25,7 +25,7 @@ FINISHED = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, Executi
 
 
 class UndrivableError(RivenError):
-    """The run cannot be driven: its version is gone, or damaged, or of a type that this worker lacks."""
+    """The run cannot be driven: its version is gone, or damaged, or of a type that this worker lacks, or we fail at it."""
 
     def __init__(self, error_class: ErrorClass, message: str) -> None:
         self.error_class = error_class
@@ -111,7 +111,11 @@ class Sessions:
             history = before(history, seq)
         names = prepared.program.secrets
         secrets = await self._secrets(facts.workspace_id, names) if names else {}
-        return Session(self._tools, facts, prepared, history, secrets, facts.frozen or frozen)
+        try:
+            return Session(self._tools, facts, prepared, history, secrets, facts.frozen or frozen)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            raise UndrivableError(ErrorClass.INTERNAL_ERROR, text) from error
 
     def _keep(self, key: _Key, session: Session) -> Session:
         self._sessions[key] = session

@@ -224,9 +224,13 @@ async def test_an_end_that_the_database_refuses_three_times_is_recorded_later(
         executions = await at.begin(CHAIN)
         await at.dispatcher()
         await at.worker()
-        await at.on.start("maintenance", **at.settings)
-        drifted = await at.on.started[-1].logs("engine_drift")
-        assert drifted[0]["executionId"] == str(executions[0])
+        maintenance = await at.on.start("maintenance", **at.settings)
+
+        async def drifted() -> bool:
+            return bool(maintenance.events("engine_drift"))
+
+        await until(drifted, 90)
+        assert maintenance.events("engine_drift")[0]["executionId"] == str(executions[0])
         async with at.here.database.transaction() as connection:
             await connection.execute("DROP TRIGGER refuse ON workflow_executions")
         await at.ended_once(executions, "abc", set())

@@ -23,3 +23,21 @@ async def test_that_a_workspace_exists_is_remembered_that_it_does_not_is_asked_a
     at[0] += 10.1
     assert not await directory.has(workspace)
     await database.close()
+
+
+async def test_the_default_is_the_oldest_of_its_name(database_url: str) -> None:
+    database = Database(database_url)
+    directory = WorkspaceDirectory(database)
+    await make_workspace(database)
+    assert await directory.default() is None
+    first, second = uuid4(), uuid4()
+    async with database.transaction() as connection:
+        for workspace, day in ((second, 2), (first, 1)):
+            await connection.execute(
+                "INSERT INTO workspaces (id, name, tier, created_at) "
+                "VALUES ($1, 'default', 'PRO', make_date(2026, 1, $2))",
+                workspace,
+                day,
+            )
+    assert await directory.default() == first
+    await database.close()

@@ -75,23 +75,29 @@ def _in_query(role: Role) -> Callable[..., Awaitable[Scope]]:
         request: ApiRequest,
         workspace_id: Annotated[
             UUID | None,
-            Query(alias="workspaceId", description="The workspace; keys of a workspace need not name it."),
+            Query(
+                alias="workspaceId",
+                description="The workspace; keys of a workspace need not name it, and those of the platform mean the one called `default`, if there is one.",
+            ),
         ] = None,
     ) -> Scope:
-        named = workspace_id or _only_workspace(request.principal)
+        named = workspace_id or await _meant(request.services, request.principal)
         return await authorise(request.services, request.principal, named, role)
 
     return authorised
 
 
-def _only_workspace(principal: Principal) -> UUID:
+async def _meant(state: AppState, principal: Principal) -> UUID:
     """A 404 and no 422: whether a workspace has to be named depends on who asks, not on the request."""
     workspaces = principal.workspaces
-    if len(workspaces) != 1:
-        said = "this credential has no workspace of its own, or several; name one with ?workspaceId="
-        problem = Problem(path="workspaceId", code="missing_field", message=said)
-        raise WorkspaceNotFoundError(said, problems=[problem])
-    return workspaces[0]
+    if len(workspaces) == 1:
+        return workspaces[0]
+    default = await state.directory.default() if principal.is_platform else None
+    if default is not None:
+        return default
+    said = "this credential has no workspace of its own, or several; name one with ?workspaceId="
+    problem = Problem(path="workspaceId", code="missing_field", message=said)
+    raise WorkspaceNotFoundError(said, problems=[problem])
 
 
 # The workspace of the address (`/workspaces/{workspaceId}/...`), where the caller has at least this role.

@@ -13,11 +13,9 @@ from riven.db.engine import Connection, Database
 from riven.db.schema import migrate
 from riven.tenancy.keys import create_platform_key, hash_secret
 from riven.tenancy.principals import Principal, Role
-from riven.tenancy.workspaces import Limits, create_workspace
+from riven.tenancy.workspaces import DEFAULT, Limits, create_workspace, default_workspace
 
-WORKSPACE = "default"
 _INSTALLATION = Principal(kind="user", id="installation", name="installation", role=Role.PLATFORM)
-_FIND = "SELECT id FROM workspaces WHERE name = $1 ORDER BY created_at LIMIT 1"
 _KNOWN = (
     "SELECT EXISTS (SELECT FROM api_keys WHERE key_hash = $1 AND revoked_at IS NULL AND workspace_id IS NULL)"
 )
@@ -39,12 +37,10 @@ async def prepare(url: str, known_key: str | None) -> tuple[UUID, str]:
 
 
 async def _workspace(connection: Connection) -> UUID:
-    found: UUID | None = await connection.fetch_value(_FIND, WORKSPACE)
+    found = await default_workspace(connection)
     if found is not None:
         return found
-    made = await create_workspace(
-        connection, _INSTALLATION, name=WORKSPACE, tier="ENTERPRISE", limits=Limits()
-    )
+    made = await create_workspace(connection, _INSTALLATION, name=DEFAULT, tier="ENTERPRISE", limits=Limits())
     return made.id
 
 

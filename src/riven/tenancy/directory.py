@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from riven.db.engine import Database
-from riven.tenancy.workspaces import workspace_exists
+from riven.tenancy.workspaces import default_workspace, workspace_exists
 
 _REMEMBERED: Final = 10.0
 _MOST: Final = 10_000
@@ -32,3 +32,8 @@ class WorkspaceDirectory:
                 del self._seen[next(iter(self._seen))]
             self._seen[workspace_id] = self._now() + _REMEMBERED
         return found
+
+    async def default(self) -> UUID | None:
+        """The one that a platform key means when it names none."""
+        async with self._database.read() as connection:
+            return await default_workspace(connection)

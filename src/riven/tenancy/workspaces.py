@@ -27,6 +27,8 @@ _GET = f"{_COLUMNS} WHERE w.id = $1"
 _LIST = f"{_COLUMNS} WHERE w.id < $1 AND ($2::uuid[] IS NULL OR w.id = ANY ($2)) ORDER BY w.id DESC LIMIT $3"
 # Whoever changes what the claim reads holds the lock under which it reads: the change is in force from the commit on.
 _LOCK = f"{_COLUMNS} WHERE w.id = $1 FOR NO KEY UPDATE OF w"
+DEFAULT = "default"
+_DEFAULT = "SELECT id FROM workspaces WHERE name = $1 ORDER BY created_at, id LIMIT 1"
 _EXISTS = "SELECT EXISTS (SELECT FROM workspaces WHERE id = $1)"
 _INSERT = """
 INSERT INTO workspaces (id, name, tier, running_limit, queued_limit, max_attempts, weight)
@@ -87,6 +89,12 @@ async def get_workspace(connection: Connection, workspace_id: UUID) -> Workspace
     if row is None:
         raise _unknown(workspace_id)
     return _workspace(row)
+
+
+async def default_workspace(connection: Connection) -> UUID | None:
+    """The oldest of the name that `riven dev` gives to the one it makes."""
+    found: UUID | None = await connection.fetch_value(_DEFAULT, DEFAULT)
+    return found
 
 
 async def workspace_exists(connection: Connection, workspace_id: UUID) -> bool:

@@ -174,3 +174,13 @@ async def test_with_the_last_id_only_later_events_come(database_url):
         for unknown in ("10000000", "abc", "-1", "9" * 40):
             ((_, name, data),) = await follow(here, execution_id, last=unknown)
             assert (name, data["status"]) == ("snapshot", "COMPLETED")
+
+
+async def test_a_platform_key_that_names_no_workspace_means_the_one_called_default(database_url):
+    async with served(database_url, at_work=False) as here:
+        execution_id = await here.start(TWO)
+        assert_problem(await here.api.get(BASE), 404, "workspace_not_found", "workspaceId")
+        await here.api.workspace("default")
+        assert (await here.api.get(BASE)).json()["items"] == []
+        (named,) = (await here.api.get(f"{BASE}?workspaceId={here.tenant.id}")).json()["items"]
+        assert named["executionId"] == execution_id

@@ -153,6 +153,8 @@ class Parked:
     parked: bool
     events: list[list[Any]] = field(default_factory=list)
     """What was asked of the run, if it does not rest."""
+    token: int = 0
+    """By which it rests: only a newer one admits it again."""
 
 
 @dataclass

@@ -347,3 +347,27 @@ async def test_a_version_that_is_gone_fails_the_execution_before_any_node(set_up
         assert await up.ended(execution_id) == "FAILED"
         assert up.stage.calls == []
         assert (await up.here.execution(execution_id))["error_type"] == "DISPATCH_FAILED"
+
+
+async def test_a_run_that_was_admitted_again_while_it_ran_rests_by_the_newer_token(set_up):
+    """As if its dispatcher had died before it could say that the start was done."""
+    text = f"""
+name: w
+nodes:
+  a: {{type: python, with: {{function: test.hold, args: {{name: a}}}}}}
+  ask: {{type: approval, needs: [a], with: {{title: sure}}}}
+  b: {do("b", "needs: [ask],")}
+"""
+    async with set_up() as up:
+        execution_id = await up.here.start(text)
+        await eventually(lambda: up.stage.calls == ["a"])
+        async with up.here.database.transaction() as connection:
+            await connection.execute("UPDATE workflow_executions SET token = token + 1")
+        up.stage.gate.set()  # what it writes is refused by the older token, and written by the newer one
+        row = await up.here.until(execution_id, "WAITING")
+        assert row["token"] == 2
+        await up.driving.start_by_hand(execution_id, token=2)  # the same admission, told late
+        await up.steering.decide(execution_id, "ask", "approved")
+        assert await up.ended(execution_id) == "COMPLETED"
+        assert (await up.here.execution(execution_id))["token"] == 3
+        assert up.stage.calls == ["a", "b"]

@@ -285,9 +285,9 @@ class Activities:
             )
         except LostRunError:
             await self._readmit(session)
-            return Parked(parked=False)
+            return Parked(parked=False, token=session.token)
         if asked is None:
-            return Parked(parked=True)
+            return Parked(parked=True, token=session.token)
         return Parked(parked=False, events=self._match(session, asked, given.awaiting, given.known))
 
     async def _readmit(self, session: Session) -> None:

@@ -502,6 +502,7 @@ class WorkflowPerformer:
         )
         parked = await do_local(PARK, given, Parked)
         self._recorded(upto)
+        self.token = max(self.token, parked.token)
         return None if parked.parked else parked.events
 
     def close(self) -> None:

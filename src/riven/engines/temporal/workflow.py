@@ -92,6 +92,8 @@ class ExecutionWorkflow:
     @workflow.signal(name=ADMITTED)
     def admitted(self, token: int) -> None:
         self._token = max(self._token, token)
+        if self._performer is not None and not self._resting:
+            self._performer.token = max(self._performer.token, token)
 
     @workflow.signal(name=CONTROL)
     def control(self, rows: list[str]) -> None:
@@ -265,17 +267,19 @@ class ExecutionWorkflow:
 
     async def _park(self, performer: WorkflowPerformer, rest: Rest) -> None:
         self._wanted = False
-        parked = await performer.park(rest)
-        if parked is not None:
-            performer.take_controls(parked)
+        self._resting = True  # from here on whoever admits it means that it may go on
+        asked = await performer.park(rest)
+        if asked is not None:
+            self._resting = False
+            performer.token = max(performer.token, self._token)
+            performer.take_controls(asked)
             return
         performer.stop_timers()
         token = performer.token
-        self._resting = True
         while self._token <= token and not self._canceled:
             await workflow.wait_condition(lambda: self._token > token or self._canceled or self._wanted)
             if self._wanted and self._token <= token and not self._canceled:
                 self._wanted = False
                 await do_local(WAKE, self._given.execution_id, NoneType)
         self._resting = False
-        performer.go_on(self._token)
+        performer.go_on(max(token, self._token))

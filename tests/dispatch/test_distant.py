@@ -140,9 +140,7 @@ async def test_a_start_of_which_nobody_knows_keeps_its_slot_and_is_tried_again(d
         assert (await there.events(execution_id))["STARTED"] == 1
 
 
-async def test_what_is_asked_of_a_run_is_told_once_and_then_ever_more_rarely(
-    database_url, temporal_server, monkeypatch
-):
+async def test_what_is_asked_of_a_run_is_told_once_and_then_ever_more_rarely(database_url, temporal_server):
     async with place(database_url) as here, server(temporal_server.address) as there:
         (execution_id,) = await line_up(here.database, await workspace(here.database), 1)
         async with distant_dispatcher(here.database, there.engine) as one:
@@ -154,17 +152,22 @@ async def test_what_is_asked_of_a_run_is_told_once_and_then_ever_more_rarely(
                 return (await there.events(execution_id))["SIGNALED"]
 
             await until(told)
+            await one.control.stop()  # from here on it is asked for by the test alone
             for _ in range(10):
                 await one.control.deliver(None)
             assert await told() == 1
-            monkeypatch.setattr(controlling, "LONGEST_REPEAT", 0.0)
-            one.control._told = {}
+            (memory,) = one.control._told.values()
+            memory.again = 0.0  # it is time
             await one.control.deliver((execution_id,))
-            assert await told() == 2
-            await here.execute("UPDATE signals SET seq = 1")
-            one.control._told = {}
             await one.control.deliver(None)
             assert await told() == 2
+            (memory,) = one.control._told.values()
+            assert memory.pause == 2 * controlling.FIRST_REPEAT
+            await here.execute("UPDATE signals SET seq = 1")
+            memory.again = 0.0
+            await one.control.deliver(None)
+            assert await told() == 2
+            assert one.control._told == {}
 
 
 async def test_what_was_ended_by_its_rows_is_canceled_there(database_url, temporal_server):

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from tests.dispatch.distant import distant_dispatcher, server, until
+from tests.engines.embedded.workers import eventually
 from tests.fixtures_temporal import FORGETFUL
 from tests.maintenance.kit import place
 from tests.queue.lines import line_up, workspace
@@ -152,6 +153,7 @@ async def test_what_is_asked_of_a_run_is_told_once_and_then_ever_more_rarely(dat
                 return (await there.events(execution_id))["SIGNALED"]
 
             await until(told)
+            await eventually(lambda: one.control._told)
             await one.control.stop()  # from here on it is asked for by the test alone
             for _ in range(10):
                 await one.control.deliver(None)

@@ -171,7 +171,7 @@ async def test_from_a_node_on_everything_before_it_is_kept(database_url):
     async with served(database_url) as here:
         first = await here.start(CHAIN, input={"n": 2, "who": "x"})
         await here.until(first, "COMPLETED")
-        wrong = await here.post(f"/{first}/rerun", {"dryRun": True}, headers={"Idempotency-Key": "\xe9"})
+        wrong = await here.post(f"/{first}/rerun", {"dryRun": True}, headers={"Idempotency-Key": b"\xe9"})
         assert_problem(wrong, 422, "invalid_request", "Idempotency-Key")
         planned = await here.post(f"/{first}/rerun", {"fromNode": "b", "dryRun": True})
         assert (planned.status_code, planned.json()) == (200, {"willRun": ["b", "c"], "kept": ["a"]})

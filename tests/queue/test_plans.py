@@ -18,7 +18,6 @@ import pytest
 from tests.fixtures_postgres import new_database
 from tests.queue.million import FREE, FULL, LARGE, Million, explain, million
 
-from riven.db.compile import compile_query
 from riven.db.identity import new_id
 from riven.db.statements import load
 from riven.queue.claim import claim_executions
@@ -260,7 +259,7 @@ def test_no_table_is_read_from_end_to_end(seeded, name, mode):
 def test_lists_are_read_from_indexes(seeded, name):
     at = seeded[1]
     filters = FILTERS.get(name, Filters(created_after=at.now - DAY, created_before=at.now))
-    statement, values = compile_query(executions_view._query(at.full[3], filters, None, 51))
+    statement, values = executions_view._query(at.full[3], filters, None, 51)
     plan = plan_of(seeded, statement, values, "force_custom_plan")
     assert not plan.scanned, plan.text
     assert plan.pages <= 1_000, plan.text

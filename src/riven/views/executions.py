@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import orjson
-from sqlalchemy import Select, Text, select, text
-from sqlalchemy.dialects.postgresql import array
 
-from riven.db.compile import compile_query
 from riven.db.engine import Connection, Row
 from riven.db.statements import load
-from riven.db.tables.executions import FINISHED, UNFINISHED, workflow_executions
+from riven.db.statuses import FINISHED, UNFINISHED
 from riven.tenancy.policies import Scope
 from riven.views.errors import ExecutionNotFoundError
 from riven.views.nodes import milliseconds
@@ -21,37 +18,22 @@ from riven.views.waiting import Waiting, why_all_waiting, why_waiting
 from riven.wire.document import Json
 from riven.wire.shown import show_execution, show_time
 
-_e: Final = workflow_executions.c
-_COLUMNS: Final = (
-    _e.id,
-    _e.workspace_id,
-    _e.workflow_definition_version_id,
-    _e.workflow_name,
-    _e.version,
-    _e.status,
-    _e.phase,
-    _e.run,
-    _e.priority,
-    _e.labels,
-    _e.correlation_id,
-    _e.scheduled_for,
-    _e.error_type,
-    _e.error_node,
-    _e.error_message,
-    _e.rerun_of,
-    _e.created_at,
-    _e.started_at,
-    _e.finished_at,
-    _e.duration_ms,
-    _e.revision,
-)
+_LIST: Final = """
+SELECT id, workspace_id, workflow_definition_version_id, workflow_name, version, status, phase, run, priority, labels,
+       correlation_id, scheduled_for, error_type, error_node, error_message, rerun_of, created_at, started_at,
+       finished_at, duration_ms, revision
+FROM workflow_executions
+WHERE {conditions}
+ORDER BY id DESC
+LIMIT {limit}
+"""
 _GET: Final = load("riven.views", "execution")
 _HEAD: Final = """
 SELECT id, workspace_id, workflow_definition_version_id AS version_id, status, revision
 FROM workflow_executions WHERE id = $1
 """
 STATUSES: Final = (*UNFINISHED, *FINISHED)
-_IS: Final = {status: text(f"status = '{status}'") for status in STATUSES}
+_IS: Final = {status: f"status = '{status}'" for status in STATUSES}
 _SLACK: Final = 3_600_000
 """Milliseconds by which the clock in an id may differ from the database's."""
 
@@ -120,37 +102,45 @@ async def list_executions(
     connection: Connection, scope: Scope, filters: Filters, *, before: UUID | None, limit: int
 ) -> list[ExecutionView]:
     """Newest first, those older than `before`; without inputs and outputs."""
-    statement, values = compile_query(_query(scope.workspace_id, filters, before, limit))
+    statement, values = _query(scope.workspace_id, filters, before, limit)
     rows = await connection.fetch(statement, *values)
     open_ones = [row["id"] for row in rows if row["status"] not in FINISHED]
     waiting = await why_all_waiting(connection, open_ones)
     return [_view(row, waiting.get(row["id"]), None) for row in rows]
 
 
-def _query(workspace_id: UUID, filters: Filters, before: UUID | None, limit: int) -> "Select[Any]":
-    query: Select[Any] = select(*_COLUMNS).where(_e.workspace_id == workspace_id)
+def _query(workspace_id: UUID, filters: Filters, before: UUID | None, limit: int) -> tuple[str, list[object]]:
+    """The statement, and the values for its places."""
+    conditions: list[str] = []
+    values: list[object] = []
+
+    def place(value: object) -> str:
+        values.append(value)
+        return f"${len(values)}"
+
+    conditions.append(f"workspace_id = {place(workspace_id)}")
     if before is not None:
-        query = query.where(_e.id < before)
+        conditions.append(f"id < {place(before)}")
     if filters.workflow is not None:
-        query = query.where(_e.workflow_name == filters.workflow)
+        conditions.append(f"workflow_name = {place(filters.workflow)}")
     if filters.version is not None:
-        query = query.where(_e.version == filters.version)
+        conditions.append(f"version = {place(filters.version)}")
     if len(filters.statuses) == 1:
         # Written out, so that the condition of a partial index is seen to hold.
-        query = query.where(_IS[filters.statuses[0]])
+        conditions.append(_IS[filters.statuses[0]])
     elif filters.statuses:
-        query = query.where(_e.status == array(list(filters.statuses), type_=Text).any_())
+        conditions.append(f"status = ANY ({place(list(filters.statuses))})")
     if filters.labels:
-        query = query.where(text("labels <> '{}'"), _e.labels.contains(dict(filters.labels)))
+        conditions += ["labels <> '{}'", f"labels @> {place(dict(filters.labels))}"]
     if filters.correlation_id is not None:
-        query = query.where(_e.correlation_id == filters.correlation_id)
+        conditions.append(f"correlation_id = {place(filters.correlation_id)}")
     if filters.created_after is not None:
-        query = query.where(_e.created_at > filters.created_after)
-        query = query.where(_e.id >= _first_id(filters.created_after, -_SLACK))
+        conditions.append(f"created_at > {place(filters.created_after)}")
+        conditions.append(f"id >= {place(_first_id(filters.created_after, -_SLACK))}")
     if filters.created_before is not None:
-        query = query.where(_e.created_at < filters.created_before)
-        query = query.where(_e.id <= _first_id(filters.created_before, _SLACK))
-    return query.order_by(_e.id.desc()).limit(limit)
+        conditions.append(f"created_at < {place(filters.created_before)}")
+        conditions.append(f"id <= {place(_first_id(filters.created_before, _SLACK))}")
+    return _LIST.format(conditions=" AND ".join(conditions), limit=place(limit)), values
 
 
 def _first_id(moment: datetime, slack: int) -> UUID:

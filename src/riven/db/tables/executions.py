@@ -18,11 +18,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSON, JSONB
 
+from riven.db.statuses import FINISHED, UNFINISHED
 from riven.db.tables.metadata import TIME, metadata, now_column, one_of, own_id
 from riven.db.tables.tenancy import workspaces
 
-UNFINISHED = ("PENDING", "RUNNING", "WAITING", "PAUSED")
-FINISHED = ("COMPLETED", "FAILED", "CANCELED")
 PHASES = ("INITIALIZING", "EXECUTING_NODES", *FINISHED)
 NODE_STATUSES = ("PENDING", "RUNNING", "RETRYING", "WAITING", "COMPLETED", "FAILED", "SKIPPED", "CANCELED")
 

@@ -63,7 +63,7 @@ def test_so_has_that_of_every_command_of_a_group(group: str) -> None:
         (["run"], "missing argument 'FILE'"),
         (["run", "x.yaml", "--jsn"], "--json"),
         (["graph", "a", "b"], "unexpected extra argument"),
-        (["worker", "--engine", "banana"], "write embedded"),
+        (["worker", "--engine", "banana"], "'embedded', 'temporal'"),
         (["api", "--port", "banana"], "'banana' is not a whole number"),
         (["\x1b[2J"], "\\x1b[2J"),
     ],

@@ -55,6 +55,16 @@ async def test_changes_that_come_close_together_are_told_at_once(database_url):
         assert {each for payload in heard for each in read_ids(payload)} == set(watched)
 
 
+async def test_changes_that_come_one_by_one_are_not_gathered(database_url, monkeypatch):
+    monkeypatch.setattr(changes, "_GATHER", 3_600)
+    async with feed(database_url) as (made, heard, _):
+        watched = new_id()
+        made.heard(str(watched))
+        for count in range(1, 6):
+            made.tell([watched])
+            await eventually(lambda count=count: len(heard) == count)
+
+
 async def test_many_are_told_in_portions(database_url):
     async with feed(database_url) as (made, heard, _):
         watched = [new_id() for _ in range(450)]

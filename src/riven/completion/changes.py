@@ -1,7 +1,7 @@
 """Tell those who watch a run that its rows have changed.
 
 Almost no run is watched, so almost no change is worth a word: who watches says which run, again and again, and only
-changes of those are told, gathered for a moment. A change that is not told is seen a little later, because who watches
+changes of those are told, gathered for a moment when several meet. A change that is not told is seen a little later, because who watches
 also looks by himself.
 """
 
@@ -29,6 +29,8 @@ class ChangeFeed:
         self._watched: dict[UUID, float] = {}
         """Until when, by the clock of the event loop."""
         self._gathered: dict[UUID, None] = {}
+        self._calls = 0
+        """That were made since changes were last told."""
         self._task: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
 
@@ -45,6 +47,7 @@ class ChangeFeed:
                 del self._watched[execution]
             else:
                 self._gathered[execution] = None
+        self._calls += 1
         if self._gathered and self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._send(), name="riven-changes")
 
@@ -75,11 +78,11 @@ class ChangeFeed:
     async def _send(self) -> None:
         try:
             while self._gathered:
-                gathered, self._gathered = self._gathered, {}
+                gathered, self._gathered, self._calls = self._gathered, {}, 0
                 try:
                     await notify_of(self._database, CHANGES, gathered)
                 except DatabaseError as error:
                     _log.info("change_untold", extra={"error": str(error)})
-                await asyncio.sleep(_GATHER)
+                await asyncio.sleep(_GATHER if self._calls > 1 else 0)
         finally:
             self._task = None

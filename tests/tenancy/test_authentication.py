@@ -75,7 +75,7 @@ async def test_a_key_stands_for_its_workspace_and_role(database_url: str) -> Non
         ("", "begins with `rvn_`"),
         ("rvn_short", "begins with `rvn_`"),
         ("a.b.c", "begins with `rvn_`"),
-        (make_secret(), "unknown"),
+        pytest.param(make_secret(), "unknown", id="none-that-was-made"),
         ("x" * 20_000, "too long"),
         ("rvn_\udc80", "begins with `rvn_`"),
     ],

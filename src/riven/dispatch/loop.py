@@ -13,7 +13,7 @@ from time import perf_counter
 from riven.db.engine import Database
 from riven.db.errors import DatabaseError
 from riven.dispatch.starter import DistantStarter, Starter, put_aside
-from riven.queue.claim import Claim, Claimed, Fault, Stray, claim_executions
+from riven.queue.claim import Claim, Claimed, Fault, Stray, claim_in_turns
 from riven.queue.lease import Process, leave, register, renew
 from riven.queue.recover import MOST, hand_back_forgotten, next_due_in, postpone, promote_due
 from riven.queue.settle import Drive, settle_dispatched
@@ -109,11 +109,10 @@ class DispatchLoop:
         delay = self._settings.poll_interval
         room = min(self._starter.room, self._settings.batch_size)
         if room and self._claiming and await self._starter.is_there():
-            claim = await self._claim(room)
-            await self._start(claim)
-            if claim.claimed:
+            claimed, skipped = await self._claim(room)
+            if claimed:
                 delay = 0.0
-            elif claim.skipped:
+            elif skipped:
                 delay = SKIPPED_DELAY
         now = asyncio.get_running_loop().time()
         upcoming = [self._next_beat, self._next_promotion]
@@ -123,12 +122,18 @@ class DispatchLoop:
 
     # ---- claim and start ---------------------------------------------------------------------------------------------
 
-    async def _claim(self, room: int) -> Claim:
+    async def _claim(self, room: int) -> tuple[bool, bool]:
+        """Whether anything was claimed, which is started by now, and whether to look again soon."""
+        claimed = skipped = False
         begun = perf_counter()
-        claim = await claim_executions(self._database, self._process.id, room)
-        CLAIM_SECONDS.observe(perf_counter() - begun)
-        CLAIMS.add(by=len(claim.claimed))
-        return claim
+        async for claim in claim_in_turns(self._database, self._process.id, room):
+            CLAIM_SECONDS.observe(perf_counter() - begun)
+            CLAIMS.add(by=len(claim.claimed))
+            await self._start(claim)
+            claimed = claimed or bool(claim.claimed)
+            skipped = skipped or claim.skipped
+            begun = perf_counter()
+        return claimed, skipped
 
     async def _start(self, claim: Claim) -> None:
         """Each item alone: what goes wrong with one touches no other, and is found again by the check or the sweep."""

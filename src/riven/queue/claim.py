@@ -1,13 +1,13 @@
 """Claim executions: fairly, within every workspace's limit, never waiting for anybody.
 
-One call is one transaction and serves up to `CANDIDATES` workspaces; `Claimer.claim` repeats it until the room is used
-up or nothing is found. Two processes never admit for one workspace at once, so a count is exact for as long as it
+One turn is one transaction and serves up to `CANDIDATES` workspaces; turns follow until the room is used up or nothing is
+found, and what one has claimed is handed on before the next begins. Two processes never admit for one workspace at once, so a count is exact for as long as it
 matters; a workspace that another process is serving is skipped and tried again 20 ms later.
 
 A claim that fails because of one of its items is repeated with each item for itself: only that one is at fault.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -75,25 +75,37 @@ class Claim:
 
 async def claim_executions(database: Database, owner: UUID, room: int) -> Claim:
     """Claim up to `room` executions for `owner`, from as many workspaces as it takes."""
-    claimed: list[Claimed] = []
-    strays: list[Stray] = []
-    full: list[Served] = []
-    faults: list[Fault] = []
+    parts = [part async for part in claim_in_turns(database, owner, room)]
+    return Claim(
+        [claimed for part in parts for claimed in part.claimed],
+        [stray for part in parts for stray in part.strays],
+        any(part.skipped for part in parts),
+        [served for part in parts for served in part.full],
+        [fault for part in parts for fault in part.faults],
+    )
+
+
+async def claim_in_turns(database: Database, owner: UUID, room: int) -> AsyncIterator[Claim]:
+    """The same, part by part as each is committed, so that what is claimed need not wait for what may be found yet.
+
+    The last part tells only whether a hint that was set turned out to be wrong.
+    """
+    taken = 0
     tried: list[UUID] = []
-    skipped = False
-    while len(claimed) < room:
+    hinted: list[UUID] = []
+    while taken < room:
         async with database.read() as connection:
             candidates = [row["id"] for row in await connection.fetch(_CANDIDATES, CANDIDATES, tried)]
         if not candidates:
             break
-        turn = await _serve(database, owner, candidates, room - len(claimed))
-        claimed += turn.claimed
-        strays += turn.strays
-        full += turn.full
-        faults += turn.faults
-        skipped = skipped or turn.skipped
+        claim = await _serve(database, owner, candidates, room - taken, hinted)
+        yield claim
+        taken += len(claim.claimed)
         tried += candidates
-    return Claim(claimed, strays, skipped, full, faults)
+    if hinted:
+        async with database.read() as connection:
+            if await recheck_hints(connection, hinted):
+                yield Claim((), (), skipped=True, full=())
 
 
 async def recheck_hints(connection: Connection, workspaces: Sequence[UUID]) -> list[UUID]:
@@ -101,21 +113,30 @@ async def recheck_hints(connection: Connection, workspaces: Sequence[UUID]) -> l
     return [row["id"] for row in await connection.fetch(_RECHECK_HINTS, workspaces)]
 
 
-async def _serve(database: Database, owner: UUID, candidates: list[UUID], room: int) -> Claim:
+async def _serve(
+    database: Database, owner: UUID, candidates: list[UUID], room: int, hinted: list[UUID]
+) -> Claim:
+    """`hinted` gets the workspaces that have nothing more to give, as far as this claim could see."""
     try:
-        return await _serve_as(database, owner, candidates, room, alone=False)
+        return await _serve_as(database, owner, candidates, room, hinted, alone=False)
     except ConflictError:
         return Claim((), (), skipped=True, full=())
     except _AT_FAULT:
         pass  # of one of them, perhaps
     try:
-        return await _serve_as(database, owner, candidates, room, alone=True)
+        return await _serve_as(database, owner, candidates, room, hinted, alone=True)
     except ConflictError:
         return Claim((), (), skipped=True, full=())
 
 
 async def _serve_as(
-    database: Database, owner: UUID, candidates: list[UUID], room: int, *, alone: bool
+    database: Database,
+    owner: UUID,
+    candidates: list[UUID],
+    room: int,
+    hinted: list[UUID],
+    *,
+    alone: bool,
 ) -> Claim:
     rows: list[Row] = []
     faults: list[Fault] = []
@@ -134,18 +155,14 @@ async def _serve_as(
                 faults.append(Fault(queue_id, str(error)))
         await _mark(connection, served)
         crash_point("during_claim")
-    hinted = [each.workspace_id for each in served if each.idle or each.at_capacity]
-    again = False
-    if hinted:
-        async with database.read() as connection:
-            again = bool(await recheck_hints(connection, hinted))
+    hinted += [each.workspace_id for each in served if each.idle or each.at_capacity]
     claimed = [_claimed(row) for row in rows if row["token"] is not None]
     strays = [
         Stray(row["queue_id"], row["execution_id"], row["found_status"])
         for row in rows
         if row["token"] is None and not row["busy"]
     ]
-    again = again or any(row["busy"] for row in rows)
+    again = any(row["busy"] for row in rows)
     full = [each for each in served if each.taken and each.at_capacity]
     return Claim(claimed, strays, skipped=again or len(locked) < len(candidates), full=full, faults=faults)
 

@@ -96,13 +96,17 @@ def all_is_well(dev: Dev) -> None:
     assert dev.rows("SELECT count(*) FROM workflow_execution_nodes WHERE attempt > 1") == [(0,)]
 
 
+def ui_in(said: str) -> str | None:
+    return next((line.split()[1] for line in said.splitlines() if line.startswith("  temporal ")), None)
+
+
 def test_it_says_where_temporal_is_and_leaves_nothing(directory: Path) -> None:
     with Dev(directory, *ENGINE) as dev:
         state = dev.ready().state
         assert state["temporalAddress"].startswith("127.0.0.1:")
         assert set(state["pids"]) == {"postgres", "temporal", "api", "maintenance", "dispatcher", "worker"}
         assert all(lives(pid) for pid in state["pids"].values())
-        (ui_url,) = [line.split()[1] for line in dev.said.splitlines() if line.startswith("  temporal ")]
+        ui_url = until(lambda: ui_in(dev.said), "it says where Temporal's pages are")
         assert httpx.get(ui_url, trust_env=False).status_code == 200
         assert dev.ask("GET", "/readyz").json()["checks"] == {
             "database": "ok",
